@@ -1,11 +1,11 @@
-//! Drives an array by hand: RAID 5 on four members in memory; one is lost, and what was written is
+//! Drives an array by hand: RAID 5 on four members in memory; one member is lost, and all data is
 //! read back.
 //!
-//! The array itself reads and writes nothing. It asks for effects; whoever drives it carries them
-//! out, and says how that went. Here that is done in the least way there is: one at a time, in
-//! memory, while no time passes.
+//! The array itself reads and writes nothing. It asks for effects; its driver carries them out and
+//! reports the outcomes. This driver is as simple as possible: one effect at a time, in memory,
+//! while no time passes.
 //!
-//! Read `main`, then `request` and `carry_out`: the rest is bytes, and how an array is made.
+//! Read `main`, then `request` and `carry_out`. The rest handles bytes and creates the array.
 //!
 //! `cargo run -p parlour-array --example drive`
 
@@ -25,7 +25,7 @@ const MEMBERS: u16 = 4;
 const LENGTH: Sectors = Sectors::new(20_000);
 const NOW: Instant = Instant::ZERO;
 
-/// The whole story.
+/// The example.
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let mut driver = Driver::new()?;
     let written = b"What must not be lost. 32 bytes.".repeat(2_000);
@@ -38,8 +38,8 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An array; the bytes of its members, or none where one is lost; and the memory that the array
-/// knows by name only.
+/// An array; the bytes of its members (`None` for a lost member); and the memory of the buffers
+/// that the array knows by name only.
 struct Driver {
     array: Array,
     members: Vec<Option<Vec<u8>>>,
@@ -47,8 +47,8 @@ struct Driver {
 }
 
 impl Driver {
-    /// Hands a request in and does what the array asks for, until it has answered. Returns what the
-    /// request's buffer then holds.
+    /// Submits a request and carries out effects until it is answered. Returns the content of the
+    /// request's buffer.
     fn request(
         &mut self,
         operation: Operation,
@@ -74,7 +74,7 @@ impl Driver {
         Ok(payload)
     }
 
-    /// Does one thing that the array asks for, and tells it.
+    /// Carries out one effect and reports its outcome.
     fn carry_out(&mut self, effect: Effect) {
         let slices = self.array.slices(effect.id).to_vec();
         let parts: Vec<Vec<u8>> = slices.iter().map(|slice| self.bytes_of(effect, *slice)).collect();
@@ -107,7 +107,7 @@ impl Driver {
         self.array.complete(NOW, effect.id, outcome);
     }
 
-    /// What a slice holds.
+    /// The content of a slice.
     fn bytes_of(&mut self, effect: Effect, slice: Slice) -> Vec<u8> {
         let range = from(Sector::ZERO + slice.start, slice.length.bytes().as_usize());
         match slice.buffer {
@@ -117,7 +117,7 @@ impl Driver {
         }
     }
 
-    /// Puts bytes into slices, in their order.
+    /// Puts bytes into slices, in order.
     fn put(&mut self, slices: &[Slice], mut bytes: &[u8]) {
         for slice in slices {
             let (part, rest) = bytes.split_at(slice.length.bytes().as_usize());
@@ -126,7 +126,7 @@ impl Driver {
         }
     }
 
-    /// The memory behind a name. A name that is heard again may be another buffer, of another
+    /// The memory of a buffer. A name may have been used before for another buffer of another
     /// length.
     fn buffer(&mut self, name: BufferId) -> &mut Vec<u8> {
         let length = self.array.buffer_length(name).bytes().as_usize();
@@ -147,7 +147,7 @@ fn xor(sources: &[Vec<u8>]) -> Vec<u8> {
 }
 
 impl Driver {
-    /// Makes an array on members that are new, and opens it by what these then hold.
+    /// Creates an array on new members, and opens it from their content.
     fn new() -> Result<Driver, Box<dyn Error>> {
         let geometry = Geometry::create(&Creation {
             organization: Organization::named("raid5")?.organization,
@@ -160,7 +160,7 @@ impl Driver {
             log: LogCreation::default(),
             consistency: Consistency::Bitmap,
         })?;
-        // Identities are random numbers where it matters.
+        // A real driver takes random identities.
         let identities = (0..MEMBERS).map(|member| Identity([10 + member as u8; 16]));
         let images = create(
             &geometry,

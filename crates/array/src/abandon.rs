@@ -1,9 +1,10 @@
-//! The array is left as it is: nothing more is handed out, and all requests fail.
+//! Abandoning the array: no more effects are handed out, and all requests fail.
 //!
-//! So it is where another server has opened it, and where a member has no space, or the system no
-//! memory, for the array's own metadata. A member that lacks what the others hold must not be
-//! written on as if it held it, and is not at fault. What is on the members is then what a crash at
-//! that moment would have left, and the next opening deals with it as with any.
+//! The array is abandoned if another server has opened it, or if its metadata cannot be written
+//! because a member has no space or the system no memory. In the second case the member is not at
+//! fault, but it lacks metadata that the others hold, and the array must not go on as if the member
+//! held it. The members are then in the state that a crash at that moment would have left, and the
+//! next opening handles it as usual.
 
 use crate::array::Array;
 use crate::effect::{Action, Class};
@@ -14,7 +15,7 @@ use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 
 impl Array {
-    /// Whether the array was left as it is: nothing is handed out any more.
+    /// Whether the array was abandoned: no more effects are handed out.
     pub fn is_abandoned(&self) -> bool {
         self.cx.mode.is_abandoned()
     }
@@ -26,15 +27,15 @@ impl Array {
         self.end_abandoned();
     }
 
-    /// Hosts are answered as soon as nobody works with their payload.
+    /// Answers hosts as soon as no effect uses their payload.
     pub(crate) fn end_abandoned(&mut self) {
         if self.cx.effects.none_flies() {
             self.refuse_hosts();
         }
     }
 
-    /// Abandons the array if `failures` say that a member had no space or memory for what the job
-    /// was to write of metadata. Says whether.
+    /// Abandons the array if `failures` show that a member had no space or memory for metadata that
+    /// the job was to write. Returns whether it did.
     pub(crate) fn halt_unrecorded(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         if is_planted(Bug::UnrecordedServedOn) {
             return false;
@@ -43,7 +44,7 @@ impl Array {
         if job.class != Class::Metadata {
             return false;
         }
-        // (Flushes and reads that fail so leave nothing unwritten.)
+        // (Flushes and reads that fail in this way leave nothing unwritten.)
         let is_write = |failure: &FailedAccess| {
             job.actions().any(|action| match action {
                 Action::Write { member, at, .. } => (member, at) == (failure.member, failure.at),
@@ -51,7 +52,7 @@ impl Array {
             })
         };
         let unwritten = failures.iter().filter(|failure| failure.fault.is_of_space() && is_write(failure));
-        // (A spare that has no room is not needed.)
+        // (A spare without space is not needed.)
         let Some(slot) = { unwritten }.find_map(|failure| self.cx.roster.slot_of(failure.member)) else {
             return false;
         };

@@ -1,15 +1,15 @@
-//! The array itself: it is told what happened and answers with what to do next.
+//! The array itself: it takes inputs from its driver and answers with effects to carry out.
 //!
 //! How to drive it:
 //!
-//! 1. [`Array::submit`] what hosts ask, [`Array::complete`] what became of effects,
-//!    [`Array::handle_timeout`] when [`Array::poll_timeout`] has come.
-//! 2. After any of these, drain [`Array::poll_effect`], [`Array::poll_completion`],
-//!    [`Array::poll_event`] and [`Array::poll_release`] until each says none.
+//! 1. Call [`Array::submit`] for hosts' requests, [`Array::complete`] for outcomes of effects, and
+//!    [`Array::handle_timeout`] when the time of [`Array::poll_timeout`] has come.
+//! 2. After each of these calls, drain [`Array::poll_effect`], [`Array::poll_completion`],
+//!    [`Array::poll_event`] and [`Array::poll_release`] until each returns `None`.
 //!
-//! A read's payload is in its buffer when its completion is polled; the driver gives the buffer
-//! back by [`Array::release`]. A write's buffer is given back by the driver in the same way, after
-//! its completion.
+//! A read's payload is in its buffer when its completion is polled. The driver gives the buffer
+//! back with [`Array::release`]. A write's buffer is given back in the same way, after its
+//! completion.
 
 use std::collections::VecDeque;
 
@@ -53,7 +53,7 @@ pub struct Array {
     pub(crate) completions: VecDeque<Completion>,
 }
 
-/// What an array is put together from.
+/// The parts of which an array consists.
 pub(crate) struct Parts {
     pub(crate) start: Start,
     pub(crate) records: Records,
@@ -62,7 +62,7 @@ pub(crate) struct Parts {
 }
 
 impl Array {
-    /// An array from its parts, with nothing under way.
+    /// An array from its parts, with no work under way.
     pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
         let Parts { start, records, bad_blocks, logs } = parts;
         let combined = start.simulated.combined && !start.geometry.is_journaled();
@@ -91,19 +91,19 @@ impl Array {
         SectorKey::new(self.cx.identity.0)
     }
 
-    /// Whether and how it serves.
+    /// Whether the array serves requests, and which.
     pub fn mode(&self) -> Mode {
         self.cx.mode
     }
 
-    /// How often a job was looked at, to see whether it can go on: a measure of the array's own
-    /// work that does not depend on the machine, for tests of how it grows.
+    /// How often a job was examined to see whether it can go on. It is a measure of the array's own
+    /// work that does not depend on the machine, for tests of how the work grows.
     pub fn steps(&self) -> u64 {
         self.cx.steps
     }
 
-    /// Takes a credit and a buffer for a host's payload of `length`. None: the hosts' memory is all
-    /// in use; ask again after a completion.
+    /// Takes a credit and a buffer for a host's payload of `length`. `None` if the memory for hosts
+    /// is all in use: call again after a completion.
     pub fn reserve(&mut self, length: Sectors) -> Option<BufferId> {
         if self.hosts.memory + length > self.cx.tuning.host_memory && !self.hosts.memory.is_zero() {
             return None;
@@ -112,7 +112,7 @@ impl Array {
         Some(self.cx.buffers.take(length))
     }
 
-    /// Gives back what [`Array::reserve`] took.
+    /// Gives back the credit and the buffer of [`Array::reserve`].
     pub fn release(&mut self, buffer: BufferId) {
         self.hosts.memory = self.hosts.memory - self.cx.buffers.length(buffer);
         self.cx.buffers.release(buffer);
@@ -128,35 +128,35 @@ impl Array {
         self.cx.buffers.poll_release()
     }
 
-    /// A request that is done.
+    /// The next completion of a request.
     pub fn poll_completion(&mut self) -> Option<Completion> {
         self.completions.pop_front()
     }
 
-    /// Something that people want to know.
+    /// The next event to report.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.cx.events.pop_front()
     }
 
-    /// The next thing to do. Foreground work comes first.
+    /// The next effect to carry out. Foreground work comes first.
     pub fn poll_effect(&mut self) -> Option<Effect> {
         self.cx.poll_effect()
     }
 
-    /// The bytes of an effect, in order.
+    /// The slices of an effect, in order.
     pub fn slices(&self, effect: EffectId) -> &[Slice] {
         self.cx.slices(effect)
     }
 
-    /// The metadata that slices of [`BufferId::METADATA`] mean.
+    /// The metadata to which slices of [`BufferId::METADATA`] refer.
     pub fn metadata(&self, effect: EffectId) -> &[u8] {
         self.cx.metadata(effect)
     }
 
-    /// What became of an effect.
+    /// Takes the outcome of an effect.
     ///
     /// # Panics
-    /// Where the effect was never handed out or was answered before.
+    /// If the effect was never handed out or was answered before.
     pub fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
         self.advance_clock(now);
         let merged = self.cx.effects.answered(effect);
@@ -184,9 +184,9 @@ impl Array {
         self.cx.advance_clock(now);
     }
 
-    /// Lets all jobs that may go on do so.
+    /// Lets all jobs go on that can.
     pub(crate) fn work(&mut self) {
-        // (What a stop that is not clean has left is done after the next opening.)
+        // (Work that is left after an unclean stop is done after the next opening.)
         while self.cx.mode != Mode::Stopped && !self.is_abandoned() {
             while !self.is_abandoned()
                 && let Some(job) = self.cx.runnable.pop_front()
@@ -199,8 +199,8 @@ impl Array {
         }
     }
 
-    /// Hands out the first phase of a job whose plan is built. `host` is the buffer that it works
-    /// on, and where the payload begins there.
+    /// Hands out the first phase of a job whose plan is built. `host` is the host's buffer, and
+    /// where the payload begins in it.
     pub(crate) fn start_plan(
         &mut self,
         id: JobId,
@@ -211,7 +211,7 @@ impl Array {
         self.start_plan_of(id, turn, host, reservations);
     }
 
-    /// The same, for a plan on members that stood in their slots at `turn`.
+    /// The same, for a plan that addresses the members that were in their slots at `turn`.
     pub(crate) fn start_plan_of(
         &mut self,
         id: JobId,
@@ -223,13 +223,13 @@ impl Array {
         self.follow(id, progress);
     }
 
-    /// What a plan said that had to be recorded first is durable.
+    /// The records that a plan waited for are durable: the plan goes on.
     pub(crate) fn go_on(&mut self, id: JobId) {
         let progress = self.cx.next_phase(id);
         self.follow(id, progress);
     }
 
-    /// Does what a plan needs of its owner.
+    /// Does what the plan needs from its owner, until the plan waits or has ended.
     pub(crate) fn follow(&mut self, id: JobId, mut progress: Progress) {
         loop {
             match progress {
@@ -242,8 +242,8 @@ impl Array {
         }
     }
 
-    /// What a plan tells the logs counts from now on. Says whether the plan may go on at once: not
-    /// before it is durable, where that is promised.
+    /// Commits the log records of a plan. Returns whether the plan may go on at once; if the
+    /// records must be durable first, it waits.
     fn commit_plan(&mut self, id: JobId) -> bool {
         match self.cx.jobs.get(id).kind {
             Some(Kind::Reintegrate { region }) => return self.start_intent(id, region),
@@ -256,7 +256,7 @@ impl Array {
         false
     }
 
-    /// A plan is done: what follows depends on what it was for.
+    /// A plan is done: continues according to the job's purpose.
     fn plan_done(&mut self, id: JobId) {
         self.cx.release_buffers(id);
         match self.cx.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
@@ -286,7 +286,7 @@ impl Array {
     fn plan_broken(&mut self, id: JobId) {
         self.cx.release_buffers(id);
         let mut failures = std::mem::take(&mut self.cx.jobs.get_mut(id).failures);
-        // What a member lacked that stands no more is no want of the array's.
+        // If the member no longer stands, its lack of space does not concern the array.
         for failure in failures.iter_mut().filter(|failure| failure.fault.is_of_space()) {
             if !self.cx.roster.stands(failure.member) {
                 failure.fault = Fault::Gone;
@@ -331,13 +331,13 @@ impl Array {
         self.cx.jobs.end(id);
     }
 
-    /// What a failed access means for the member, whoever's access it was.
+    /// Treats a failed access of any job as a failure of its member.
     fn note_failure(&mut self, failure: &FailedAccess) {
         match failure.fault {
             Fault::Gone => self.fail_member(failure.member, FailureCause::Gone),
             Fault::Truncated => self.fail_member(failure.member, FailureCause::Truncated),
             Fault::NoSpace | Fault::Undurable => self.out_of_space(failure.member),
-            // What is on the list is no fault of the member's.
+            // A block on the bad-block log is no new error of the member.
             Fault::Unreadable if self.is_bad(failure) => {}
             Fault::Unreadable => self.count_error(failure.member),
         }
@@ -348,9 +348,9 @@ impl Array {
         slot.is_some_and(|slot| self.cx.roster.listed.has(slot, failure.at, failure.length))
     }
 
-    /// A member could not be flushed, or not write durably. That is known at once: another flush of
-    /// it, that is under way and succeeds, means nothing. If it has to be kept it has perhaps lost
-    /// what it was to make durable.
+    /// A flush or a durable write of a member failed. This is acted on at once: if another flush of
+    /// the member is under way and succeeds, that success means nothing. If the member has to be
+    /// kept, its unflushed writes may be lost.
     fn note_undurable(&mut self, failure: &FailedAccess) {
         if is_planted(Bug::FailedFlushForgotten) {
             return;

@@ -1,9 +1,11 @@
-//! From members in any order to an array, or to the reason why not (G5).
+//! Assembly: finds the array to which given members belong, in any order, or the reason why they
+//! make none (G5).
 //!
-//! The newest superblock speaks for the array. A member is believed if that superblock's table
-//! calls it active (or rebuilding, or spare) and the member itself stands in the newest session.
-//! One that missed a session is stale; one whose session is not among those that the newest
-//! remembers went its own way, and then a person has to choose.
+//! The newest superblock defines the array. A member is believed if that superblock's table calls
+//! it active, rebuilding or spare, and the member's own superblock is of the newest session. A
+//! member that missed a session is stale. If the newest superblock does not remember a member's
+//! session, the member was used separately from the others, and a person has to choose between
+//! them.
 
 use parlour_units::Sectors;
 
@@ -16,10 +18,10 @@ use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
 use crate::roster::epoch::Epoch;
 
-/// Something that may be a member.
+/// A device or file that may be a member.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// How people call it: its path.
+    /// Its name in messages: its path.
     pub name: String,
     /// Its length.
     pub length: Sectors,
@@ -27,21 +29,21 @@ pub struct Candidate {
     pub superblock: Result<Superblock, SuperblockError>,
 }
 
-/// What a candidate is to the array.
+/// The role of a candidate in the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It stands in this slot.
+    /// It is the member in this slot.
     Member(u16),
     /// It is a spare.
     Spare,
-    /// It was excluded, or missed a session: what it holds is old.
+    /// It was excluded, or missed a session: its data is old.
     Stale(u16),
-    /// Its metadata is older than the others': it is a copy that was made earlier, or has lost what
-    /// it called durable.
+    /// Its metadata is older than the others': it is a copy that was made earlier, or it has lost
+    /// writes that it had reported as durable.
     Older(u16),
     /// It belongs to another array.
     Foreign,
-    /// The array does not know it (any more).
+    /// The array has no such member, or no longer has it.
     Unknown,
     /// It is shorter than it was.
     Truncated(u16),
@@ -55,76 +57,77 @@ pub enum AssemblyError {
     /// None of them has a superblock.
     #[error("no member of an array among: {0}")]
     NoMembers(String),
-    /// Two are the same member.
+    /// Two candidates are the same member.
     #[error("{0} and {1} are both the same member of the array (one is a copy); give only one of them")]
     Duplicate(String, String),
-    /// Two arrays have as many members here.
+    /// The candidates belong to different arrays, as many to each.
     #[error("members of different arrays, as many of each: {0} and {1}; give the members of one")]
     SeveralArrays(String, String),
-    /// Two members went different ways.
+    /// Two members were each used without the other.
     #[error(
         "{0} and {1} were each used without the other, and hold different data; give only the ones whose data you want"
     )]
     Diverged(String, String),
-    /// More are missing than the organization survives.
+    /// More members are missing than the organization tolerates.
     #[error(
         "too many members are missing: {missing}; this array survives {tolerance} of those that share data"
     )]
     TooManyMissing {
-        /// Which.
+        /// The missing members.
         missing: String,
-        /// How many it survives.
+        /// How many members the array may lose.
         tolerance: u16,
     },
-    /// Members that are needed are older than the others.
+    /// Members that the array needs are older than the others.
     #[error(
         "the metadata of {older} is older than that of the other members (an old copy, or a device that lost what it had \
          called durable), and without it too many are missing; give the current members, or use --force to believe what is \
          there, some of which is old"
     )]
     OlderMembers {
-        /// Which.
+        /// The older members.
         older: String,
     },
-    /// It was not shut down cleanly and a member is missing.
+    /// The array was not shut down cleanly and a member is missing.
     #[error(
         "the array was not shut down cleanly and {missing} is missing: what was being written when it stopped, in up to \
          {regions} of {of} regions, may read wrong where it lay on the missing member; use --force to accept that"
     )]
     UncleanAndDegraded {
-        /// Which members.
+        /// The missing members.
         missing: String,
-        /// Regions that may be inconsistent.
+        /// The number of regions that may be inconsistent.
         regions: u32,
-        /// All regions.
+        /// The number of all regions.
         of: u32,
     },
-    /// It was stopped before it was in sync, and a member is missing.
+    /// The array was stopped before it was in sync, and a member is missing.
     #[error(
         "the array was stopped before all of it was in sync and {missing} is missing: {regions} of {of} regions may \
          read wrong where they lay on it; use --force to accept that"
     )]
     UnsyncedAndDegraded {
-        /// Which members.
+        /// The missing members.
         missing: String,
-        /// Regions whose check units do not fit.
+        /// The number of regions whose check units do not fit.
         regions: u32,
-        /// All regions.
+        /// The number of all regions.
         of: u32,
     },
-    /// Opened for reading only, it could not be read.
+    /// The array was opened read-only, but a missing unit can be computed only after the log is
+    /// applied.
     #[error("the array is degraded and its parity log is not empty: it must be opened for writing once")]
     ReadOnlyNeedsWriting,
-    /// Opened for reading only, its last writes could not be brought to an end.
+    /// The array was opened read-only, but its commit logs hold writes that are still to be redone.
     #[error(
         "the array was not shut down cleanly, and what its commit logs hold is to be written to its members before it is \
          read: it must be opened for writing once"
     )]
     ReadOnlyNeedsRecovery,
-    /// Its format may be read but not written.
+    /// This version can read the array's format, but must not write it.
     #[error("a later version has written this array; this one may only read it (use --read-only)")]
     WritingUnsafe,
-    /// It was opened as often as can be counted.
+    /// The numbers of sessions or superblocks are used up.
     #[error(
         "the numbers of this array's sessions or superblocks are used up (session {session}, superblock {sequence}): it can \
          only be read (use --read-only); copy its data to a new array"
@@ -135,39 +138,39 @@ pub enum AssemblyError {
         /// The newest superblock's sequence number.
         sequence: u64,
     },
-    /// Units float, and nobody can place them.
+    /// Units float, and the driver cannot place them.
     #[error(
         "in this array data and parity float: that takes drives that tell where their heads are, and only simulated ones do"
     )]
     NobodyPlaces,
-    /// Where units are was known to who had the array open, and to nobody else.
+    /// Units float, and their places were known only to the process that had the array open.
     #[error(
         "in this array data and parity float, and where they are is lost since it was stopped: create it anew"
     )]
     SlotsLost,
 }
 
-/// An array put together, ready to be opened.
+/// An array that was put together and can be opened.
 #[derive(Clone, Debug)]
 pub struct Assembly {
-    /// The superblock that speaks for the array.
+    /// The superblock that defines the array.
     pub superblock: Superblock,
     /// The array's shape.
     pub geometry: Geometry,
-    /// By slot: which candidate stands there.
+    /// By slot: the candidate in it.
     pub slots: Vec<Option<usize>>,
     /// Candidates that are spares.
     pub spares: Vec<usize>,
-    /// By candidate: what it is.
+    /// By candidate: its role.
     pub verdicts: Vec<Verdict>,
-    /// By candidate: which copy of its superblock speaks for it.
+    /// By candidate: the copy of its superblock that is used.
     pub(crate) copies: Vec<usize>,
-    /// By candidate: what its superblocks say of their session.
+    /// By candidate: the session that its superblocks name.
     pub(crate) epochs: Vec<Epoch>,
 }
 
 impl Assembly {
-    /// Puts `candidates` together.
+    /// Puts `candidates` together to an array.
     ///
     /// # Errors
     /// They make no array.
@@ -230,7 +233,8 @@ impl Assembly {
             return Verdict::Truncated(slot);
         }
         let newest = &self.superblock;
-        // It stands in the session before, or in an opening after that which came to no end either.
+        // The member's session is the one before, or it took part in another opening after that
+        // session, which did not come to its end either.
         let before = newest.last_completed();
         let missed_nothing = newest.opening
             && (before == Some(superblock.session()) || before == superblock.last_completed())
@@ -244,19 +248,19 @@ impl Assembly {
         }
     }
 
-    /// The member in `slot` turns out to be older than the others.
+    /// The member in `slot` turned out to be older than the others.
     pub(crate) fn leave_out_older(&mut self, slot: u16) {
         if let Some(candidate) = self.slots[usize::from(slot)].take() {
             self.verdicts[candidate] = Verdict::Older(slot);
         }
     }
 
-    /// Places without a member.
+    /// Slots without a member.
     pub fn missing(&self) -> Vec<u16> {
         (0..self.geometry.members()).filter(|slot| self.slots[usize::from(*slot)].is_none()).collect()
     }
 
-    /// Whether all that should stand in `slot` does: a member that is there, and not to be rebuilt.
+    /// Whether the member in `slot` is there and is active.
     fn is_whole(&self, slot: u16) -> bool {
         let active = matches!(self.superblock.table[usize::from(slot)].state, EntryState::Active);
         active && self.slots[usize::from(slot)].is_some()
@@ -267,7 +271,7 @@ impl Assembly {
         !(0..self.geometry.members()).all(|slot| self.is_whole(slot))
     }
 
-    /// Whether the data of all missing slots can be had from the others.
+    /// Whether the data of all missing slots can be had from the other members.
     pub fn survives(&self) -> bool {
         use parlour_units::Slot;
         let whole = |slot| self.is_whole(slot);
@@ -280,13 +284,13 @@ impl Assembly {
         })
     }
 
-    /// What the sessions so far can have numbered.
+    /// The numbers that sessions so far can have used.
     pub(crate) fn horizon(&self) -> Horizon {
         Horizon::of(self.superblock.session_number)
     }
 
-    /// The newest write-intent bitmap. Where it is not known, one that says of all regions that
-    /// they are to be resynced, and that who is away misses them.
+    /// The newest write-intent bitmap. If it cannot be determined, a bitmap in which all regions
+    /// are to be resynced and all are out of sync.
     pub(crate) fn newest_bitmap(&self, bitmaps: &[Banks]) -> StoredBitmap {
         let regions = self.geometry.layout().region_count();
         let horizon = self.horizon();
@@ -301,8 +305,8 @@ impl Assembly {
         newest.sure().unwrap_or_else(unknown)
     }
 
-    /// The newest table of the regions' logs, if it is known; and the sequence number of the newest
-    /// that can be read.
+    /// The newest table of the regions' logs, if it can be determined; and the sequence number of
+    /// the newest one that can be read.
     pub(crate) fn newest_table(&self, tables: &[Banks]) -> (Option<Vec<TableEntry>>, u64) {
         let regions = self.geometry.layout().region_count();
         let horizon = self.horizon();
@@ -311,14 +315,15 @@ impl Assembly {
             table.filter(|(sequence, table)| horizon.has_table(*sequence, table))
         };
         let newest = Newest::of(self.of_whole(tables), decode);
-        // Where it is written only when a session ends, one of an earlier session says nothing.
+        // If tables are written only when a session ends, a table of an earlier session does not
+        // count.
         let sequence = newest.sequence();
         let counts = self.geometry.is_journaled() || sequence >> 32 == self.superblock.session_number;
         (newest.sure().filter(|_| counts), sequence)
     }
 
-    /// What the members that are whole have read, of what was read by slot. One that is being
-    /// rebuilt does not have what all members have before it is whole.
+    /// Selects the banks of active members. A member that is being rebuilt does not have all
+    /// metadata before it is whole.
     pub(crate) fn of_whole<'a>(&self, by_slot: &'a [Banks]) -> impl Iterator<Item = &'a Banks> {
         let table = &self.superblock.table;
         by_slot
@@ -334,7 +339,7 @@ fn epoch(candidate: &Candidate) -> Epoch {
     candidate.superblock.as_ref().map_or(Epoch::Unknown, found)
 }
 
-/// The array that most candidates belong to.
+/// The array to which most candidates belong.
 fn choose_array(candidates: &[Candidate]) -> Result<Identity, AssemblyError> {
     let mut found: Vec<(Identity, usize, &str)> = Vec::new();
     for candidate in candidates {
@@ -381,8 +386,8 @@ fn refuse_diverged(
     let remembered = REMEMBERED_SESSIONS as u64;
     let diverged = of_array.iter().find(|(_, superblock)| {
         let recent = superblock.session_number + remembered > newest.session_number;
-        // An opening that did not come to an end has written nothing: what counts is the session
-        // before it.
+        // An opening that did not come to its end has written no data: the session before it
+        // counts.
         let before = superblock.session_before().filter(|_| superblock.opening);
         let known = |session: Identity| newest.sessions.contains(&session);
         recent && !known(superblock.session()) && !before.is_some_and(known)

@@ -1,8 +1,8 @@
 //! Names for payload memory. The array plans with names; the driver owns the bytes.
 //!
-//! A buffer's name is taken here, its memory is given by the driver when an effect first mentions
-//! it, and goes back to the driver when the last reference is dropped ([`Buffers::poll_release`]).
-//! The budget bounds the sum of all lengths, so memory is bounded whatever the hosts do.
+//! The array chooses a buffer's name. The driver gives the memory when an effect first mentions the
+//! name, and takes it back when the last reference is dropped ([`Buffers::poll_release`]). A budget
+//! limits the sum of all lengths, so memory is limited whatever the hosts do.
 
 use parlour_units::Sectors;
 
@@ -16,7 +16,7 @@ impl BufferId {
     /// Not a buffer: as many zeroes as the slice is long. Never written to.
     pub const ZEROES: BufferId = BufferId(u32::MAX - 1);
 
-    /// A small dense number, fit for a table of buffers.
+    /// A small dense number, usable as an index of a table of buffers.
     ///
     /// # Panics
     /// For [`BufferId::METADATA`] and [`BufferId::ZEROES`], which are not in any table.
@@ -29,11 +29,11 @@ impl BufferId {
 /// A part of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// Which buffer.
+    /// The buffer.
     pub buffer: BufferId,
     /// Where the part starts, in sectors from the buffer's start.
     pub start: Sectors,
-    /// How long it is.
+    /// The length of the part.
     pub length: Sectors,
 }
 
@@ -83,14 +83,14 @@ impl Buffers {
         }
     }
 
-    /// One more reference to `buffer`.
+    /// Adds a reference to `buffer`.
     pub(crate) fn hold(&mut self, buffer: BufferId) {
         let held = &mut self.table[buffer.as_usize()];
         assert!(held.references > 0, "only a live buffer can be held");
         held.references += 1;
     }
 
-    /// One reference less; the last one gives the memory back.
+    /// Drops a reference; dropping the last one frees the memory.
     pub(crate) fn release(&mut self, buffer: BufferId) {
         let held = &mut self.table[buffer.as_usize()];
         assert!(held.references > 0, "a buffer is released as often as it was held");

@@ -1,13 +1,13 @@
 //! The preread cache: old data that need not be read before it is overwritten (Stodolsky §3, the
 //! data "cached").
 //!
-//! It copies nothing: what a host has just read or written stays in the host's buffer, which is
-//! held until it is the oldest and room is needed. What the cache says of a unit is what stands on
-//! the members:
+//! The cache copies nothing. Data that a host has just read or written stays in the host's buffer,
+//! which is held until it is the oldest and room is needed. The content of the cache is always
+//! equal to that of the members:
 //!
-//! - a write takes its columns out of the cache when its plan is made, and puts the new content in
-//!   when it is done, both under its stripe's lock;
-//! - a read puts in what it read only if no write to the stripe was under way or began meanwhile.
+//! - A write takes its columns out of the cache when its plan is made, and puts the new content in
+//!   when it is done, both under its stripe's lock.
+//! - A read puts its data in only if no write to the stripe was under way or began meanwhile.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,22 +17,23 @@ use crate::buffer::BufferId;
 use crate::columns::{Columns, Piece};
 use crate::ids::HostId;
 
-/// Buffers longer than this (256 KiB) are not kept: who reads in long runs seldom writes them back
-/// in short ones.
+/// Longer buffers (256 KiB) are not kept: data of long reads is seldom written back in short
+/// writes.
 const LONGEST: Sectors = Sectors::new(512);
 
-/// Columns of a unit whose content stands in a buffer.
+/// Columns of a unit whose content is in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cached {
     pub(crate) unit: Unit,
     pub(crate) columns: Columns,
     pub(crate) buffer: BufferId,
-    /// Where in the buffer the first column stands.
+    /// Where the first column starts in the buffer.
     pub(crate) start: Sectors,
 }
 
 impl Cached {
-    /// What a piece overwrites, where that is always known, and no payload is there.
+    /// Cached zeroes for the old data of a piece, for arrays without payload in which old data
+    /// always counts as known.
     pub(crate) fn known(piece: &Piece) -> Cached {
         let Piece { unit, columns, .. } = *piece;
         Cached { unit, columns, buffer: BufferId::ZEROES, start: Sectors::ZERO }
@@ -52,9 +53,9 @@ pub(crate) struct PrereadCache {
     limit: Sectors,
     in_use: Sectors,
     by_stripe: BTreeMap<Stripe, Vec<Cached>>,
-    /// Oldest first.
+    /// The buffers, oldest first.
     kept: VecDeque<Kept>,
-    /// Reads under way, and whether a write has made what they read old.
+    /// Reads under way, each with its stripes and whether a write has made its data stale.
     reads: BTreeMap<u32, (Vec<Stripe>, bool)>,
 }
 
@@ -82,7 +83,7 @@ impl PrereadCache {
         !self.limit.is_zero()
     }
 
-    /// Fills `found` with what is known of the columns that `pieces` are about to overwrite.
+    /// Fills `found` with the cached columns that `pieces` are about to overwrite.
     pub(crate) fn look_up(&self, stripe: Stripe, pieces: &[Piece], found: &mut Vec<Cached>) {
         found.clear();
         let Some(cached) = self.by_stripe.get(&stripe) else { return };
@@ -93,8 +94,8 @@ impl PrereadCache {
         }
     }
 
-    /// What `pieces` overwrite is no longer known; reads of the stripe that are under way read old
-    /// data.
+    /// Drops the columns that `pieces` overwrite, and marks reads of the stripe that are under way
+    /// as stale.
     pub(crate) fn forget(&mut self, stripe: Stripe, pieces: &[Piece]) {
         for (stripes, stale) in self.reads.values_mut() {
             *stale |= stripes.contains(&stripe);
@@ -115,13 +116,13 @@ impl PrereadCache {
         self.reads.insert(host.0, (stripes, stale));
     }
 
-    /// A read is over. Says whether what it read may be put in.
+    /// A read has ended. Returns whether its data may be put in.
     pub(crate) fn read_ends(&mut self, host: HostId) -> bool {
         self.reads.remove(&host.0).is_some_and(|(_, stale)| !stale)
     }
 
-    /// Keeps what stands in `buffer`. The caller holds the buffer for the cache and releases what
-    /// `released` is given.
+    /// Keeps the content of `buffer`. The caller holds the buffer for the cache, and releases the
+    /// buffers that `released` gets.
     pub(crate) fn keep(
         &mut self,
         buffer: BufferId,
@@ -145,7 +146,7 @@ impl PrereadCache {
         }
     }
 
-    /// Nothing is known any more: another member stands somewhere, or none.
+    /// Empties the cache: the member in some slot has changed.
     pub(crate) fn clear(&mut self, released: impl FnMut(BufferId)) {
         self.reads.values_mut().for_each(|(_, stale)| *stale = true);
         self.by_stripe.clear();

@@ -1,14 +1,14 @@
-//! Ranges inside stripes: columns, the pieces of units that a request touches, and windows.
+//! Ranges in stripes: columns, the pieces of units that a request touches, and windows.
 
 use parlour_units::{Sectors, Stripe, Unit};
 
-/// A range of places inside a unit. What stands at one column in all units of a stripe is one
-/// codeword.
+/// A range of sectors of a unit. The sectors at the same distance from the start of all units of a
+/// stripe are one codeword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Columns {
-    /// The first.
+    /// The first column.
     pub from: Sectors,
-    /// The first behind.
+    /// The first column after the range.
     pub to: Sectors,
 }
 
@@ -18,22 +18,22 @@ impl Columns {
         Columns { from, to }
     }
 
-    /// How many.
+    /// The number of columns.
     pub fn length(self) -> Sectors {
         self.to - self.from
     }
 
-    /// Whether there are none.
+    /// Whether the range is empty.
     pub fn is_empty(self) -> bool {
         self.from >= self.to
     }
 
-    /// Those that both have.
+    /// The intersection of both ranges.
     pub fn and(self, other: Columns) -> Columns {
         Columns { from: self.from.max(other.from), to: self.to.min(other.to) }
     }
 
-    /// Whether all of `other` lie in `self`.
+    /// Whether `other` lies in `self`.
     pub fn contain(self, other: Columns) -> bool {
         self.from <= other.from && other.to <= self.to
     }
@@ -42,24 +42,25 @@ impl Columns {
 /// The part of one data unit that a request touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Which data unit.
+    /// The data unit.
     pub unit: Unit,
-    /// Which part of it.
+    /// The columns of the unit.
     pub columns: Columns,
-    /// Where the part stands in the request's payload.
+    /// Where the piece starts in the request's payload.
     pub host: Sectors,
 }
 
-/// A stripe, cut to columns that are worked on at once so that buffers stay small.
+/// Columns of a stripe that are processed at once. Their number is limited so that buffers stay
+/// small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Which stripe.
+    /// The stripe.
     pub stripe: Stripe,
-    /// Which columns.
+    /// The columns.
     pub columns: Columns,
 }
 
-/// The parts of `columns` that none of `covered` has.
+/// The parts of `columns` that are in none of `covered`.
 pub(crate) fn uncovered(columns: Columns, covered: &[Columns]) -> Vec<Columns> {
     let mut parts = vec![columns];
     for cover in covered {

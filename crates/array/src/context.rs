@@ -1,8 +1,8 @@
-//! What every component works with: the array's shape and settings, the time, the members, and the
-//! plans that are being carried out.
+//! The state that all components share: the array's shape and settings, the time, the members, and
+//! the plans that are being carried out.
 //!
-//! A component's method takes the context as an argument. What a component keeps for itself is in
-//! the component; what is here belongs to no single one of them.
+//! A component's method takes the context as an argument. State of a single component is kept in
+//! the component itself.
 
 use std::collections::VecDeque;
 
@@ -39,15 +39,15 @@ pub(crate) struct Context {
     pub(crate) locks: Locks,
     pub(crate) effects: Effects,
     pub(crate) scratch: Scratch,
-    /// Jobs that may go on.
+    /// Jobs that can go on.
     pub(crate) runnable: VecDeque<JobId>,
     pub(crate) counters: Counters,
     pub(crate) events: VecDeque<Event>,
-    /// Gates and waiting jobs that were looked at.
+    /// The number of gates and waiting jobs that were examined.
     pub(crate) steps: u64,
 }
 
-/// What a context begins with.
+/// The initial values of a context.
 pub(crate) struct Start {
     pub(crate) geometry: Geometry,
     pub(crate) tuning: Tuning,
@@ -60,7 +60,7 @@ pub(crate) struct Start {
 }
 
 impl Context {
-    /// With nothing under way.
+    /// A context with no work under way.
     pub(crate) fn new(start: Start, now: Instant) -> Context {
         let Start { geometry, tuning, simulated, identity, mode, writes, roster } = start;
         Context {
@@ -84,7 +84,7 @@ impl Context {
         }
     }
 
-    /// Time goes on; it never goes back.
+    /// Advances the time; it never goes back.
     pub(crate) fn advance_clock(&mut self, now: Instant) {
         self.now = self.now.max(now);
     }

@@ -1,11 +1,10 @@
-//! A layout as a drawing, in data: for each member, row by row, what lives there, as the papers'
-//! figures show it.
+//! A layout as a drawing, in data: for each member, row by row, the units and logs that it holds,
+//! as in the papers' figures.
 //!
-//! Layouts that are one rule for the whole member are drawn unit by unit ([`draw_units`]), those
-//! with far copies section by section. Layouts in regions are drawn region by region
-//! ([`draw_regions`], Stodolsky figures 7 to 9), and unit by unit inside one region
-//! ([`draw_region`], the inset of figure 8). Places count from the start of a member, metadata
-//! included.
+//! Layouts with one rule for the whole member are drawn unit by unit ([`draw_units`]), those with
+//! far copies section by section. Layouts in regions are drawn region by region ([`draw_regions`],
+//! Stodolsky figures 7 to 9), and unit by unit inside one region ([`draw_region`], the inset of
+//! figure 8). Places count from the start of a member, including the metadata.
 
 use std::fmt;
 
@@ -15,7 +14,7 @@ use serde::Serialize;
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Location, Occupant};
 
-/// What lives at a place.
+/// The content of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", rename_all = "kebab-case")]
 pub enum Content {
@@ -33,18 +32,18 @@ pub enum Content {
     },
     /// The parity of a stripe's data units.
     Parity {
-        /// Which stripe.
+        /// The stripe.
         stripe: u64,
         /// The first data unit that it protects.
         first: u64,
-        /// The last.
+        /// The last data unit that it protects.
         last: u64,
     },
     /// A sublog of a region.
     Log {
-        /// Whose log.
+        /// The region.
         region: u32,
-        /// Which sublog.
+        /// The sublog.
         sublog: u16,
     },
     /// Nothing.
@@ -52,7 +51,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// What `unit` of `stripe` is.
+    /// The content of `unit` of `stripe`.
     pub fn of_unit(layout: &Layout, stripe: Stripe, unit: Unit) -> Content {
         let data_units = u64::from(layout.data_units());
         let first = stripe.get() * data_units;
@@ -72,7 +71,7 @@ impl Content {
 }
 
 impl fmt::Display for Content {
-    /// As in Stodolsky figure 1: `D0`, `P0-2`; a copy is called like what it copies.
+    /// As in Stodolsky figure 1: `D0`, `P0-2`; a copy has the name of its data unit.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Content::Data { number } | Content::Copy { number, .. } => format!("D{number}"),
@@ -87,16 +86,16 @@ impl fmt::Display for Content {
 /// A run of one content on a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cell {
-    /// What lives there.
+    /// The content.
     #[serde(flatten)]
     pub content: Content,
     /// The byte of the member at which it starts.
     pub at: Bytes,
-    /// How long it is.
+    /// Its length.
     pub length: Bytes,
 }
 
-/// What a region keeps in one piece on one member.
+/// The part of a region in one piece on one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockKind {
@@ -111,13 +110,13 @@ pub enum BlockKind {
 /// A piece of a region on a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Block {
-    /// What it is.
+    /// The kind of content.
     pub kind: BlockKind,
-    /// Of which region.
+    /// The region.
     pub region: u32,
     /// The byte of the member at which it starts.
     pub at: Bytes,
-    /// How long it is.
+    /// Its length.
     pub length: Bytes,
 }
 
@@ -136,8 +135,8 @@ impl fmt::Display for Block {
 /// One row of a drawing: what each member holds there.
 pub type Row<T> = Vec<T>;
 
-/// The first `rows` units of each member; where copies are far, so many in all, of each section the
-/// first.
+/// The first `rows` units of each member. With far copies, `rows` is the total over all sections,
+/// and the first units of each section are drawn.
 pub fn draw_units(geometry: &Geometry, rows: usize) -> Vec<Row<Option<Cell>>> {
     let layout = geometry.layout();
     let from = |start: Sector, rows: usize| {
@@ -150,9 +149,9 @@ pub fn draw_units(geometry: &Geometry, rows: usize) -> Vec<Row<Option<Cell>>> {
     (0..copies).flat_map(|copy| from(Sector::ZERO + section * copy as u64, share(copy))).collect()
 }
 
-/// Regions row by row: for each member the blocks of the row's region, in the order of their slots.
-/// With several parity groups a row holds one region of each group. Empty where the layout is not
-/// in regions.
+/// Regions row by row: for each member the blocks of the row's region, in the order of their
+/// places. With several parity groups a row holds one region of each group. Empty if the layout is
+/// not in regions.
 pub fn draw_regions(geometry: &Geometry, rows: usize) -> Vec<Row<Vec<Block>>> {
     let layout = geometry.layout();
     if layout.logs().is_none() {
@@ -171,7 +170,7 @@ pub fn draw_regions(geometry: &Geometry, rows: usize) -> Vec<Row<Vec<Block>>> {
 }
 
 /// The first `rows` units (or sublogs) of each member in one region; members of other parity groups
-/// have none. Empty where the layout is not in regions or has no such region.
+/// have none. Empty if the layout is not in regions or has no such region.
 pub fn draw_region(geometry: &Geometry, region: Region, rows: usize) -> Vec<Row<Option<Cell>>> {
     let layout = geometry.layout();
     if layout.logs().is_none() || region.get() >= layout.region_count() {
@@ -198,7 +197,7 @@ fn region_of(layout: &Layout, content: Content) -> Option<Region> {
     }
 }
 
-/// Row `r` holds the `r`th run of each member behind its start, for as long as runs are `wanted`.
+/// Row `r` holds the `r`th run of each member from its start on, as long as runs are `wanted`.
 fn rows_from(
     geometry: &Geometry,
     starts: &[Option<Sector>],
@@ -215,8 +214,7 @@ fn rows_from(
     (0..longest).map(|row| columns.iter().map(|column| column.get(row).copied()).collect()).collect()
 }
 
-/// What `slot` holds from `start` of the data area on, run after run. Space that is not used is
-/// passed over.
+/// The content of `slot` from `start` of the data area on, run by run, without unused space.
 fn runs(geometry: &Geometry, slot: Slot, start: Sector) -> impl Iterator<Item = Cell> {
     let end = Sector::new(geometry.stored().layout.length);
     let mut at = start;
@@ -233,7 +231,7 @@ fn runs(geometry: &Geometry, slot: Slot, start: Sector) -> impl Iterator<Item = 
     })
 }
 
-/// What is at `slot`, and how far it goes on.
+/// The content at `location`, and the length of its run from there.
 fn run_at(geometry: &Geometry, location: Location) -> (Content, Sectors) {
     let layout = geometry.layout();
     match layout.occupant(location) {
@@ -275,7 +273,7 @@ fn add_region(geometry: &Geometry, region: Region, cells: &mut [Vec<Block>]) {
     cells.iter_mut().for_each(|blocks| blocks.sort_by_key(|block| block.at));
 }
 
-/// Adds `length` at `slot` to the member's block of that kind: a region keeps each kind in one
+/// Adds `length` at `location` to the member's block of that kind: a region keeps each kind in one
 /// piece.
 fn extend(
     geometry: &Geometry,
@@ -388,8 +386,8 @@ mod tests {
         assert_eq!(labels(&rows), ["D0 D1 D2 D3", "D4 D5 D6 D7", "D1 D0 D3 D2", "D5 D4 D7 D6"]);
         let halves = [rows[0][0].unwrap().at, rows[2][0].unwrap().at];
         assert_eq!((halves[1].get() - halves[0].get()) % (128 * 512), 0);
-        // A stream's neighbouring units come from different members, each of which begins with
-        // another.
+        // A stream's neighbouring units come from different members, and each member begins with
+        // another unit.
         assert_eq!(drawn("raid1-far", 3)[..2], ["D0 D1 D2", "D3 D4 D5"]);
         assert_eq!(drawn("raid1-far", 3)[2..], ["D2 D0 D1", "D1 D2 D0"]);
     }

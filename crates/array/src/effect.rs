@@ -1,23 +1,25 @@
-//! What the array asks of its driver, and how the driver answers.
+//! Effects: the accesses and computations that the array asks its driver for, and the driver's
+//! answers.
 //!
 //! An [`Effect`] is one access to one member or one small computation. Its payload is named by
 //! slices ([`Array::slices`](crate::Array::slices)), its metadata comes by value
 //! ([`Array::metadata`](crate::Array::metadata)). Effects that are handed out together may be
-//! carried out in any order and at the same time: where one must be done before another, the second
-//! is not handed out before the first was answered.
+//! carried out in any order and at the same time. If one must be done before another, the second is
+//! not handed out before the first was answered.
 
 use parlour_units::{Member, Sector, Sectors};
 
-/// Names an effect until it is answered; used again only after millions of others.
+/// Names an effect until it is answered. A name is used again only after millions of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EffectId(u64);
 
-/// Bits of an effect's name that say which job; the rest are the job's generation and the step.
+/// The number of bits for the job in an effect's name; the other bits hold the job's generation and
+/// the step.
 const JOB_BITS: u32 = 20;
 const STEP_BITS: u32 = 20;
 
 impl EffectId {
-    /// Jobs at once, and steps of one plan, are fewer than this.
+    /// The numbers of jobs at once, and of steps of one plan, are smaller than this.
     pub(crate) const LIMIT: u32 = 1 << JOB_BITS;
 
     pub(crate) fn new(job: u32, generation: u32, step: u32) -> EffectId {
@@ -27,8 +29,8 @@ impl EffectId {
         )
     }
 
-    /// The number of the job that it is part of: a small one, which is another job's when that is
-    /// done.
+    /// The number of the effect's job: a small number, which is given to another job when this one
+    /// is done.
     pub const fn job(self) -> u32 {
         (self.0 >> STEP_BITS) as u32 & (Self::LIMIT - 1)
     }
@@ -37,12 +39,12 @@ impl EffectId {
         self.0 as u32 & (Self::LIMIT - 1)
     }
 
-    /// The generation, cut to the bits that a name has room for.
+    /// The generation, cut to the bits that a name has for it.
     pub(crate) fn generation(self) -> u32 {
         (self.0 >> (JOB_BITS + STEP_BITS)) as u32
     }
 
-    /// `generation` as it is kept in a name.
+    /// `generation`, cut as in a name.
     pub(crate) fn cut_generation(generation: u32) -> u32 {
         generation & ((1 << (64 - JOB_BITS - STEP_BITS)) - 1)
     }
@@ -58,13 +60,13 @@ impl EffectId {
     }
 }
 
-/// Whose work an effect is; a driver with a queue puts people first.
+/// The kind of work that an effect is for. A driver with a queue serves hosts first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// A host waits for it.
     Foreground,
-    /// The parity log: appending and reintegrating (Stodolsky §2; footnote 10: may yield to
-    /// people).
+    /// The parity log: appending and reintegrating (Stodolsky §2; by footnote 10 it may yield to
+    /// hosts).
     Log,
     /// Superblocks, write-intent bitmap.
     Metadata,
@@ -74,91 +76,92 @@ pub enum Class {
     Scrub,
 }
 
-/// What a read-modify-write writes.
+/// The data that a read-modify-write writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Modify {
     /// The second slice.
     Replace,
-    /// What was read, xor the second slice.
+    /// The data that was read, xor the second slice.
     Xor,
 }
 
-/// What to do. Effects name members by their numbers; plans name slots as well (`M`).
+/// The action of an effect. Effects name members by their numbers; plans may name slots instead
+/// (`M`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action<M = Member> {
     /// Read `length` from `member` at `at` into the effect's slices, in their order.
     Read {
-        /// From which member.
+        /// The member.
         member: M,
-        /// From where on it.
+        /// The first sector on it.
         at: Sector,
-        /// How much: the sum of the slices.
+        /// The length: the sum of the slices.
         length: Sectors,
     },
     /// Write the effect's slices, in their order, to `member` at `at`.
     Write {
-        /// To which member.
+        /// The member.
         member: M,
-        /// To where on it.
+        /// The first sector on it.
         at: Sector,
-        /// How much: the sum of the slices.
+        /// The length: the sum of the slices.
         length: Sectors,
-        /// Answered only when it is on stable storage, as with RWF_DSYNC.
+        /// Whether the write is answered only when it is on stable storage, as with RWF_DSYNC.
         durable: bool,
     },
-    /// Read `length` at `at` of `member` into the effect's first slice, and write there, in the
-    /// same access, what `modify` makes of it and of the second slice. What cannot be read is not
-    /// written.
+    /// Read `length` at `at` of `member` into the effect's first slice, apply `modify` to it and
+    /// the second slice, and write the result to the same place, in the same access. If the read
+    /// fails, nothing is written.
     ///
     /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated)
     /// asks for it.
     ReadModifyWrite {
-        /// On which member.
+        /// The member.
         member: M,
-        /// From where on it.
+        /// The first sector on it.
         at: Sector,
-        /// How much: the length of each slice.
+        /// The length of each slice.
         length: Sectors,
-        /// What is written.
+        /// The data that is written.
         modify: Modify,
-        /// Answered only when it is on stable storage.
+        /// Whether it is answered only when it is on stable storage.
         durable: bool,
     },
-    /// The same, but written to another position of the same cylinder (Stodolsky §4, figure 14):
-    /// when it begins, the driver takes the one of
-    /// [`Array::free_positions`](crate::Array::free_positions) that it reaches first, and it
-    /// answers [`Outcome::Placed`].
+    /// The same, but the result is written to another position of the same cylinder (Stodolsky §4,
+    /// figure 14). When the access begins, the driver takes the position of
+    /// [`Array::free_positions`](crate::Array::free_positions) that it reaches first. It answers
+    /// [`Outcome::Placed`].
     ///
     /// Only an array that was opened by [`Array::open_simulated`](crate::Array::open_simulated)
     /// asks for it.
     Float {
-        /// On which member.
+        /// The member.
         member: M,
-        /// Where the unit is.
+        /// The current place of the unit.
         at: Sector,
-        /// How long it is.
+        /// The length of the unit.
         length: Sectors,
-        /// What is written.
+        /// The data that is written.
         modify: Modify,
-        /// Answered only when it is on stable storage.
+        /// Whether it is answered only when it is on stable storage.
         durable: bool,
     },
-    /// Make `length` at `at` read as zeroes, giving the space back where the member can.
+    /// Make `length` at `at` read as zeroes, and unmap it if the member can.
     Zero {
-        /// On which member.
+        /// The member.
         member: M,
-        /// From where.
+        /// The first sector.
         at: Sector,
-        /// How much.
+        /// The length.
         length: Sectors,
     },
     /// Make all writes that `member` has answered durable, as fdatasync does.
     Flush {
-        /// Which member.
+        /// The member.
         member: M,
     },
-    /// First slice = xor of all the others (none: zeroes; one: a copy). The first overlaps no
-    /// other.
+    /// First slice = xor of all the others (zeroes if there are no others, a copy if there is one).
+    /// The first slice does not overlap the others.
     Xor,
     /// First slice += `coefficient` × each of the others, over GF(2⁸)
     /// ([`galois`](parlour_codec::galois)): with 1, first slice ^= each of the others.
@@ -168,13 +171,13 @@ pub enum Action<M = Member> {
     },
     /// Compare the first slice with each of the others.
     Compare,
-    /// The checksum of each sector of the slices, in their order, under the array's key
+    /// Compute the checksum of each sector of the slices, in their order, under the array's key
     /// ([`Array::sector_key`](crate::Array::sector_key)).
     Checksum,
 }
 
 impl<M: Copy> Action<M> {
-    /// Which member it goes to; computations go to none.
+    /// The member that it addresses; `None` for computations.
     pub const fn member(&self) -> Option<M> {
         match self {
             Action::Read { member, .. }
@@ -187,8 +190,7 @@ impl<M: Copy> Action<M> {
         }
     }
 
-    /// Where on its member it is done, and over which length; flushes and computations have no
-    /// place.
+    /// The place and length on its member; `None` for flushes and computations.
     pub(crate) const fn range(&self) -> Option<(Sector, Sectors)> {
         match *self {
             Action::Read { at, length, .. }
@@ -200,7 +202,7 @@ impl<M: Copy> Action<M> {
         }
     }
 
-    /// The same, for what `name` makes of its member's name.
+    /// The same action with the member replaced by `name(member)`.
     pub(crate) fn map<N>(self, name: impl FnOnce(M) -> N) -> Action<N> {
         match self {
             Action::Read { member, at, length } => Action::Read { member: name(member), at, length },
@@ -222,7 +224,7 @@ impl<M: Copy> Action<M> {
         }
     }
 
-    /// Whether it changes what its member holds.
+    /// Whether it changes the content of its member.
     pub(crate) const fn changes(&self) -> bool {
         matches!(
             self,
@@ -234,58 +236,59 @@ impl<M: Copy> Action<M> {
     }
 }
 
-/// One thing to do.
+/// One access or computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effect {
     /// Its name, for the answer.
     pub id: EffectId,
-    /// Whose work it is.
+    /// The kind of work.
     pub class: Class,
-    /// What to do.
+    /// The action.
     pub action: Action,
 }
 
-/// What became of an effect.
+/// The outcome of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// Done; what was to float is where it was.
+    /// Done. A unit that was to float is at its old place.
     Done,
-    /// A read of metadata is done, and this is what it read.
+    /// A read of metadata is done, with this content.
     Metadata(&'a [u8]),
     /// A comparison found a difference.
     Differs,
-    /// What [`Action::Checksum`] asked for. A world without payload answers with as many zeroes.
+    /// The result of [`Action::Checksum`]. A driver without payload answers with as many zeroes.
     Checksums(&'a [u64]),
-    /// What was to float is done, and the unit begins here now: at one of the free positions.
+    /// A unit that was to float was written and now begins here, at one of the free positions.
     Placed(Sector),
-    /// It failed. What was to float has not been moved.
+    /// The effect failed. A unit that was to float was not moved.
     Failed(Fault),
 }
 
 /// How an access to a member failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The place cannot be read (a latent sector error): the rest of the member may be fine.
+    /// The sectors cannot be read (a latent sector error); the rest of the member may be fine.
     Unreadable,
-    /// The member does not answer or refuses to write: it is to be failed.
+    /// The member does not answer or refuses to write: it must be failed.
     Gone,
-    /// The member is shorter than it was: what it held there is lost, and it is to be failed.
+    /// The member has become shorter and has lost data: it must be failed.
     Truncated,
-    /// The member has no space for what should be there (ENOSPC, EDQUOT), or the system went on
-    /// lacking what an access takes: not the member's fault.
+    /// The member has no space for the write (ENOSPC, EDQUOT), or the system repeatedly lacked
+    /// resources for the access. The member is not at fault.
     NoSpace,
-    /// The same, and what was written to the member before and not yet flushed is perhaps lost:
-    /// behind a page cache that is told once, to whoever next makes something durable.
+    /// The same, and earlier writes to the member that are not yet flushed may be lost: a page
+    /// cache reports a failed write only once, to the next request that makes something durable.
     Undurable,
 }
 
 impl Fault {
-    /// Whether it says of the whole member that it is to be failed.
+    /// Whether the whole member must be failed.
     pub(crate) fn is_of_member(self) -> bool {
         matches!(self, Fault::Gone | Fault::Truncated)
     }
 
-    /// Whether it says that the array cannot write any more, and nothing of a member.
+    /// Whether the fault means that the array cannot write any more, without any fault of the
+    /// member.
     pub(crate) fn is_of_space(self) -> bool {
         matches!(self, Fault::NoSpace | Fault::Undurable)
     }

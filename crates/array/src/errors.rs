@@ -1,20 +1,20 @@
-//! Read errors of a member, which count less the longer they are past.
+//! Read errors of a member, which lose weight with time.
 
 use parlour_units::{Duration, Instant};
 
-/// In this time half of a member's read errors are forgotten, as in Linux's md.
+/// After this time, half of a member's read errors are forgotten, as in Linux's md.
 pub(crate) const HALF_LIFE: Duration = Duration::from_secs(3_600);
 
-/// Errors that still count.
+/// The errors that still count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RecentErrors {
     count: u32,
-    /// From when on they are halved.
+    /// The time from which half-lives are counted.
     since: Instant,
 }
 
 impl RecentErrors {
-    /// One more error. Returns how many counted before, and now.
+    /// Adds an error. Returns how many counted before it, and how many count now.
     pub(crate) fn add(&mut self, now: Instant) -> (u32, u32) {
         let before = self.at(now);
         self.since = if before == 0 { now } else { self.since + HALF_LIFE * self.half_lives(now) };
@@ -22,7 +22,7 @@ impl RecentErrors {
         (before, self.count)
     }
 
-    /// How many count at `now`.
+    /// The number of errors that count at `now`.
     pub(crate) fn at(&self, now: Instant) -> u32 {
         let halvings = u32::try_from(self.half_lives(now)).unwrap_or(u32::MAX);
         self.count.checked_shr(halvings).unwrap_or(0)

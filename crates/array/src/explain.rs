@@ -1,5 +1,5 @@
-//! What one request will do, step by step: the map, the strategy and the plan, from the array's own
-//! builders, for an array that is otherwise idle and whose logs are empty.
+//! Explains what the array does for one request, step by step: the map, the strategy and the plan,
+//! from the array's own builders, for an array that is otherwise idle and whose logs are empty.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use crate::plan::{StripeWrite, Target};
 use crate::tuning::{Simulated, Tuning};
 use crate::update;
 
-/// What the host asks.
+/// The kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExplainedOperation {
@@ -34,52 +34,52 @@ pub enum ExplainedOperation {
 /// Why a request cannot be explained.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExplainError {
-    /// Nothing is asked for.
+    /// The request has no length.
     #[error("a request of no length does nothing; give a length")]
     Empty,
-    /// It does not lie in the array.
+    /// The request does not lie in the array.
     #[error("the request ends at byte {end}, beyond the array's end at byte {capacity}")]
     BeyondEnd {
-        /// Where it ends, in bytes.
+        /// The request's end, in bytes.
         end: u64,
         /// The array's size in bytes.
         capacity: u64,
     },
-    /// It is not made of blocks.
+    /// The request is not aligned to blocks.
     #[error("the request is not aligned to the array's block of {0}: give multiples of it")]
     Misaligned(Bytes),
-    /// It is longer than anybody wants to read.
+    /// The explanation would be too long to read.
     #[error("the request is too long to explain: at most {0}")]
     TooLong(Bytes),
     /// There is no such member.
     #[error("the array has no member {0}; it has members 0 to {1}")]
     NoSuchMember(u16, u16),
-    /// More has failed than the organization survives.
+    /// More members have failed than the organization tolerates.
     #[error("data is lost: stripe {stripe} needs more than the failed members leave")]
     Lost {
-        /// Where.
+        /// The stripe that cannot be computed.
         stripe: u64,
     },
 }
 
-/// The longest request that is explained: 1 GiB.
+/// The longest request that can be explained: 1 GiB.
 const LONGEST: Sectors = Sectors::new(1 << 21);
 
-/// All that a request does.
+/// All accesses and computations for a request.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
-    /// What was asked.
+    /// The kind of request.
     pub operation: ExplainedOperation,
     /// The byte of the array at which it starts.
     pub at: Bytes,
-    /// How long it is.
+    /// Its length.
     pub length: Bytes,
-    /// Members that are taken to have failed.
+    /// Members that are assumed to have failed.
     pub failed: Vec<u16>,
-    /// Which data units the request touches, in the order of the array's addresses.
+    /// The pieces of data units that the request touches, in the order of the array's addresses.
     pub map: Vec<MappedPiece>,
-    /// The plans, one a window (a stripe, or a part of a long one); direct reads are one plan for
-    /// all stripes.
+    /// The plans, one for each window (a stripe, or a part of a long one). All direct reads are one
+    /// plan.
     pub plans: Vec<ExplainedPlan>,
     /// Accesses to members that the host waits for.
     pub accesses: usize,
@@ -90,7 +90,7 @@ pub struct Explanation {
 pub struct MappedPiece {
     /// The byte of the request at which it starts.
     pub request_offset: Bytes,
-    /// How long it is.
+    /// Its length.
     pub length: Bytes,
     /// The stripe.
     pub stripe: u64,
@@ -109,15 +109,15 @@ pub struct MappedPiece {
 /// A plan, explained.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedPlan {
-    /// The stripe; none for direct reads, which may join several.
+    /// The stripe; `None` for direct reads, which may cover several.
     pub stripe: Option<u64>,
     /// The strategy, in words.
     pub strategy: String,
-    /// Phases one after the other; the steps of one may go at the same time.
+    /// Phases, one after the other; the steps of one phase may run at the same time.
     pub phases: Vec<Vec<ExplainedStep>>,
     /// Accesses to members.
     pub accesses: usize,
-    /// What else there is to know.
+    /// Other remarks.
     pub notes: Vec<String>,
 }
 
@@ -129,22 +129,22 @@ pub enum ExplainedStep {
     Read(ExplainedAccess),
     /// An access that writes.
     Write(ExplainedAccess),
-    /// An access that reads and writes, or only writes, and moves what it writes.
+    /// An access that writes a unit to a new place, perhaps after reading it.
     Float(ExplainedAccess),
     /// An access that zeroes.
     Zero(ExplainedAccess),
     /// An access that flushes.
     Flush {
-        /// Which member.
+        /// The member.
         member: u16,
     },
     /// A computation.
     Compute {
-        /// What comes out.
+        /// The result.
         result: String,
-        /// Of what it is the exclusive or.
+        /// The result is the exclusive or of these.
         sources: Vec<String>,
-        /// How long each is.
+        /// The length of each.
         length: Bytes,
     },
 }
@@ -152,13 +152,13 @@ pub enum ExplainedStep {
 /// An access to a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExplainedAccess {
-    /// Which member.
+    /// The member.
     pub member: u16,
     /// The byte of the member at which it starts.
     pub at: Bytes,
-    /// How long it is.
+    /// Its length.
     pub length: Bytes,
-    /// What is read or written, in the order of slots.
+    /// The units that are read or written, in the order of places.
     pub what: Vec<String>,
 }
 
@@ -179,7 +179,7 @@ impl fmt::Display for ExplainedStep {
     }
 }
 
-/// A place or length without rounding: in the largest unit of which it is a whole number.
+/// A place or length without rounding, in the largest unit of which it is a whole multiple.
 pub fn exact(bytes: Bytes) -> String {
     const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let whole = |(_, shift): &&(&str, u32)| bytes.get() != 0 && bytes.get().trailing_zeros() >= *shift;
@@ -192,7 +192,7 @@ pub fn exact(bytes: Bytes) -> String {
 /// Explains a request to an idle array whose `failed` members are missing.
 ///
 /// # Errors
-/// The request is none that the array would carry out.
+/// The array would refuse the request.
 pub fn explain(
     geometry: &Geometry,
     tuning: &Tuning,
@@ -216,9 +216,9 @@ pub fn explain(
     })
 }
 
-/// The accesses to members that a host waits for when it asks an idle array in a simulation, all of
-/// whose members are there: a list for each plan, in it a list for each phase. Plans go on at the
-/// same time, and so do accesses of a phase.
+/// The accesses that a host waits for if it sends a request to an idle, complete array in a
+/// simulation: for each plan, a list for each phase. Plans run at the same time, and so do the
+/// accesses of a phase.
 ///
 /// # Errors
 /// As [`explain`].
@@ -263,7 +263,7 @@ fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Slot]) -> R
     }
 }
 
-/// A request and the array that it meets.
+/// A request and its array.
 struct Case<'a> {
     geometry: &'a Geometry,
     tuning: &'a Tuning,
@@ -273,12 +273,12 @@ struct Case<'a> {
     failed: &'a [Slot],
 }
 
-/// What is done for a request, or a part of it.
+/// The plan for a request, or for a part of it.
 struct Planned {
-    /// The stripe, if it is of one.
+    /// The stripe, if the plan is for a single one.
     stripe: Option<Stripe>,
     plan: Plan,
-    /// What else there is to know.
+    /// Other remarks.
     notes: Vec<String>,
 }
 
@@ -304,7 +304,7 @@ impl<'a> Case<'a> {
         StripeView { geometry: self.geometry, stripe, missing, cached: &[], floats: None }
     }
 
-    /// What of the old data is known.
+    /// The old data that is known without reading.
     fn known(&self, pieces: &[Piece]) -> Vec<Cached> {
         let pieces = pieces.iter().filter(|_| self.simulated.old_data_known);
         pieces.map(Cached::known).collect()
@@ -316,7 +316,7 @@ impl<'a> Case<'a> {
         found
     }
 
-    /// The stripes that the request touches, each as a whole.
+    /// The stripes that the request touches, each as a whole window.
     fn stripes(&self) -> impl Iterator<Item = Window> {
         windows(self.layout(), self.at, self.length, self.layout().unit_length())
     }
@@ -347,7 +347,7 @@ impl<'a> Case<'a> {
         self.stripes().flat_map(mapped).collect()
     }
 
-    // Reads, as host.rs carries them out.
+    // Reads, as in host.rs.
 
     fn read(&self) -> Result<Vec<Planned>, ExplainError> {
         let mut reads: Vec<(Slot, Sector, Span)> = Vec::new();
@@ -379,7 +379,7 @@ impl<'a> Case<'a> {
         Ok(plans)
     }
 
-    /// The unit from which `piece` is read: itself, or in an idle array the first copy that is
+    /// The unit from which `piece` is read: its own or, in an idle array, the first copy that is
     /// there.
     fn readable(&self, stripe: Stripe, piece: &Piece) -> Option<Unit> {
         let view = self.view(stripe);
@@ -396,7 +396,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    // Writes, as stripe.rs carries them out.
+    // Writes, as in stripe.rs.
 
     fn write(&self) -> Result<Vec<Planned>, ExplainError> {
         let mut builder = Builder::new(self.tuning, self.simulated.combined && !self.geometry.is_journaled());
@@ -416,7 +416,8 @@ impl<'a> Case<'a> {
             let known = self.simulated.old_data_known;
             update::method(builder, view, (&pieces, content), self.tuning, known)
         });
-        // No record of the stripe is in the log, which a record without payload would void.
+        // A record without payload only cancels earlier records, and here the log has none of the
+        // stripe.
         let told = method.filter(|method| !method.is_bare());
         let fragments = told.map_or_else(Vec::new, |method| builder.fragments(view, &pieces, method));
         let write = StripeWrite { pieces: &pieces, content, durable: false };
@@ -427,7 +428,7 @@ impl<'a> Case<'a> {
         Ok(Planned { stripe: Some(window.stripe), plan, notes })
     }
 
-    /// What else happens to a write: to its records, now and later.
+    /// Remarks on a write: what happens to its records, now and later.
     fn write_notes(&self, stripe: Stripe, method: Option<LogMethod>, fragments: &[Fragment]) -> Vec<String> {
         let mut notes = Vec::new();
         if self.geometry.is_journaled() && method.is_some() {
@@ -449,7 +450,7 @@ impl<'a> Case<'a> {
         notes
     }
 
-    /// What is written later, when a log buffer is full.
+    /// The accesses that follow later, when a log buffer is full.
     fn log_notes(&self, stripe: Stripe, fragments: &[Fragment]) -> Vec<String> {
         let shape = self.layout().logs().expect("only a layout with logs is asked").shape();
         let logged = update::logged(fragments);
@@ -467,7 +468,7 @@ impl<'a> Case<'a> {
         let scratch = vec![String::new(); plan.scratch.len()];
         let mut names = Names { case: self, stripe, strategy: plan.strategy, scratch };
         let last = plan.steps.last().map_or(0, |step| step.phase);
-        // Checksums are part of what is committed, and told of there.
+        // Checksums belong to the committed records, and are mentioned there.
         let told = |step: &&Step| step.action != Action::Checksum;
         let phases = (0..=last).map(|phase| -> Vec<ExplainedStep> {
             let steps = plan.steps.iter().filter(|step| step.phase == phase).filter(told);
@@ -484,18 +485,18 @@ impl<'a> Case<'a> {
     }
 }
 
-/// A host's plan is for slots only.
+/// A host's plan addresses slots only.
 fn on_slot(action: Action<Target>) -> Action<Slot> {
     action.map(|target| target.slot().expect("a host's plan is for slots"))
 }
 
-/// Finds words for what a plan's steps move and compute.
+/// Chooses words for the data that a plan's steps move and compute.
 struct Names<'a> {
     case: &'a Case<'a>,
-    /// The stripe that the plan works on, unless it reads several.
+    /// The stripe of the plan, unless it reads several.
     stripe: Option<Stripe>,
     strategy: Strategy,
-    /// What was read into each scratch buffer.
+    /// By scratch buffer: the name of its content.
     scratch: Vec<String>,
 }
 
@@ -541,7 +542,7 @@ impl Names<'_> {
         }
     }
 
-    /// What lives in a range of a member.
+    /// The units and logs in a range of a member.
     fn labels(&self, slot: Slot, at: Sector, length: Sectors) -> impl Iterator<Item = Label> + use<> {
         let layout = self.case.layout();
         let mut labels: Vec<Label> = Vec::new();
@@ -557,7 +558,7 @@ impl Names<'_> {
         labels.into_iter()
     }
 
-    /// How what is read is called: old, if this plan writes it.
+    /// The name of data that is read: "old", if this plan overwrites it.
     fn old(&self, label: Label) -> String {
         let unit = self.case.layout().unit_length();
         let first = self.case.at.from_start() / unit;
@@ -583,7 +584,7 @@ impl Names<'_> {
         }
     }
 
-    /// The name of what a computation gives.
+    /// The name of the result of a computation.
     fn result(&self, span: Span) -> String {
         match (span.source, self.strategy) {
             (Source::Host, _) => self.host_unit(span),
@@ -594,7 +595,7 @@ impl Names<'_> {
         }
     }
 
-    /// The data unit that a part of the host's payload belongs to.
+    /// The data unit to which a part of the host's payload belongs.
     fn host_unit(&self, span: Span) -> String {
         let unit = (self.case.at + span.start).from_start() / self.case.layout().unit_length();
         format!("D{unit}")
@@ -607,7 +608,7 @@ impl Names<'_> {
     }
 }
 
-/// A unit in a sentence.
+/// The name of a unit in a sentence.
 fn word(label: Label) -> String {
     match label {
         Label::Copy { number, copy } => format!("D{number} (copy {copy})"),

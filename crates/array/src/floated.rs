@@ -1,4 +1,4 @@
-//! Units that float, as the driver asks for them: see `roster/floating.rs` for where they are.
+//! The interface for drivers with floating units. `roster/floating.rs` keeps the places of units.
 
 use parlour_units::Sector;
 
@@ -7,14 +7,15 @@ use crate::effect::{Action, EffectId};
 use crate::layout::Location;
 
 impl Array {
-    /// Where what the layout places at `home` is now: elsewhere only where units float.
+    /// The current place of the unit that the layout places at `home`; it differs only if units
+    /// float.
     pub fn current_location(&self, home: Location) -> Location {
         self.cx.roster.current_location(home)
     }
 
-    /// Where on its member the unit of an [`Action::Float`] may be written, in the order of
-    /// sectors: each is the first of as many as the unit has. It is to be asked when the access
-    /// begins, and answered before another of the member does.
+    /// The places on its member to which the unit of an [`Action::Float`] may be written, in the
+    /// order of sectors; each is the first sector of a position. The driver must call this when the
+    /// access begins, and must answer the effect before it begins another access to the member.
     pub fn free_positions(&self, effect: EffectId) -> impl Iterator<Item = Sector> + '_ {
         let job = self.cx.jobs.of_effect(effect).expect("positions are asked for before the answer");
         let found = match self.cx.jobs.get(job).action(effect.step()) {

@@ -1,10 +1,10 @@
-//! How far work that goes stripe by stripe has come, when several stripes are under way at once.
+//! The progress of work that goes stripe by stripe, with several stripes under way at once.
 
 use std::collections::BTreeSet;
 
 use parlour_units::Stripe;
 
-/// Stripes before `next` are done, but for those under way.
+/// Stripes before `next` are done, except those that are under way.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frontier {
     next: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Frontier {
 }
 
 impl Frontier {
-    /// All stripes before `next` are done.
+    /// A frontier with all stripes before `next` done.
     pub(crate) fn at(next: u64) -> Frontier {
         Frontier { next, under_way: BTreeSet::new() }
     }
@@ -37,25 +37,25 @@ impl Frontier {
         self.under_way.contains(&stripe.get())
     }
 
-    /// The next stripe is begun.
+    /// Begins the next stripe.
     pub(crate) fn begin(&mut self) {
         self.under_way.insert(self.next);
         self.next += 1;
     }
 
-    /// The next stripe has nothing to be done.
+    /// Skips the next stripe.
     pub(crate) fn skip(&mut self) {
         self.next += 1;
     }
 
-    /// The stripes before `to` have nothing to be done.
+    /// Skips the stripes before `to`.
     pub(crate) fn skip_to(&mut self, to: u64) {
         assert!(to >= self.next, "work goes on");
         self.next = to;
     }
 
-    /// A stripe that was begun is done. After a restart of the work, a job of before may still come
-    /// to its end.
+    /// A stripe that was begun is done. After a restart of the work, a job from before may still
+    /// end.
     pub(crate) fn end(&mut self, stripe: Stripe) {
         self.under_way.remove(&stripe.get());
     }

@@ -1,7 +1,8 @@
-//! How stripes are hashed: by one multiplication, the same in every run.
+//! The hash function for numbers of stripes: one multiplication, with the same result in every run.
 //!
-//! The standard library's hasher withstands whoever chooses keys, and draws randomness for that.
-//! Here no more keys are held than there are jobs, or stripes of a region, and no order ever shows.
+//! The standard library's hasher resists keys that an attacker chooses, and needs randomness for
+//! that. Here there are no more keys than jobs, or stripes of a region, and the order of a map is
+//! never visible.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,7 +17,7 @@ pub(crate) struct Multiply(u64);
 
 impl Hasher for Multiply {
     fn finish(&self) -> u64 {
-        // The best bits are the upper ones, and bitmaps look at both ends.
+        // The best bits are the upper ones, and hash tables use the bits at both ends.
         self.0.rotate_left(32)
     }
 

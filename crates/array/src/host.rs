@@ -26,21 +26,21 @@ struct HostRequest {
     start: Sectors,
     jobs: u32,
     error: Option<RequestError>,
-    /// What comes from here on has no jobs yet.
+    /// There are no jobs yet for sectors from here on.
     cursor: Sector,
     content: Content,
     durable: bool,
-    /// What it wrote was flushed, because writing it durably was not enough.
+    /// Its data was flushed, because a durable write was not enough.
     flushed: bool,
-    /// Only whole stripes are worked on.
+    /// Whether only whole stripes are processed.
     whole_only: bool,
-    /// Nothing is read along that it did not ask for.
+    /// Whether its reads contain only sectors that it asked for.
     wanted_only: bool,
     /// How often its read was begun again.
     attempts: u32,
 }
 
-/// A number that tells nothing of `count`, by the finalizer of SplitMix64.
+/// A number that looks unrelated to `count`, by the finalizer of SplitMix64.
 fn mixed(count: u64) -> u64 {
     let mut z = count.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -48,7 +48,8 @@ fn mixed(count: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Stripes of a request that are worked on at once: a long one goes on when these are done.
+/// The number of stripes of a request that are processed at once; a long request goes on when these
+/// are done.
 const STRIPES_AT_ONCE: u64 = 64;
 
 /// Requests that are not yet answered.
@@ -61,7 +62,7 @@ pub(crate) struct Hosts {
     flush_waiters: Vec<HostId>,
     /// Reads of regions that are being recovered after a crash.
     recovery_waiters: Vec<HostId>,
-    /// What a read reads: kept for its memory.
+    /// The accesses of a read; the vector is kept for its memory.
     reads: Vec<(Slot, Sector, Span)>,
     pieces: Vec<Piece>,
     windows: Vec<Window>,
@@ -114,7 +115,7 @@ impl Array {
     }
 
     /// The same for a part of a longer request, whose payload begins at `start` in the buffer. Each
-    /// part is answered for itself.
+    /// part is answered separately.
     pub fn submit_part(&mut self, now: Instant, request: Request, start: Sectors) {
         self.advance_clock(now);
         self.maintenance.last_host = Some(self.cx.now);
@@ -156,22 +157,22 @@ impl Array {
         if payload && !fits { Err(RequestError::BadBuffer) } else { Ok(()) }
     }
 
-    /// Why an array that is read-only is.
+    /// The error with which a read-only array refuses writes.
     pub(crate) fn refusal(&self) -> RequestError {
         if self.cx.counters.out_of_space { RequestError::NoSpace } else { RequestError::ReadOnly }
     }
 
-    /// Whether what hosts write is refused; also what they asked for before.
+    /// Whether writes are refused, including those that were submitted before.
     pub(crate) fn takes_no_writes(&self) -> bool {
         self.cx.mode == Mode::ReadOnly || self.cx.counters.out_of_space
     }
 
-    /// Whether what cannot be read may be written anew; also when the array is being stopped.
+    /// Whether unreadable sectors may be written again; true also while the array is being stopped.
     pub(crate) fn may_repair(&self) -> bool {
         self.records.enabled && !self.cx.counters.out_of_space && self.cx.mode != Mode::ReadOnly
     }
 
-    /// Answers all requests: the array is left as it is.
+    /// Answers all requests with an error: the array does nothing more.
     pub(crate) fn refuse_hosts(&mut self) {
         let refusal = match self.cx.mode {
             Mode::Superseded => RequestError::Superseded,
@@ -188,7 +189,8 @@ impl Array {
     }
 
     fn begin(&mut self, host: HostId, request: Request) {
-        // Held until all jobs are started, so that none of them ends the request early.
+        // One job is counted until all jobs are started, so that none of them ends the request
+        // early.
         self.hosts.get(host).jobs = 1;
         match request.operation {
             Operation::Read => {
@@ -240,28 +242,29 @@ impl Array {
         self.answer(request, error.map_or(Ok(()), Err));
     }
 
-    /// Where a data unit is missing its content is in all the others: it is durable only when they
-    /// are.
+    /// Whether the durability of a write depends on several members: the content of a missing data
+    /// unit is spread over all others, and is durable only when they all are.
     fn durability_is_shared(&self, request: Request) -> bool {
         !self.is_durably_whole()
             && self.cx.geometry.keeps_parity()
             && !is_planted(Bug::DegradedDurableNotFlushed)
             && self.stripes_of(request).any(|stripe| {
-                // Unless a durable record says what each write changes.
+                // With a log, a durable record shows what each write changes, and one member is
+                // enough.
                 let recorded =
                     self.cx.geometry.is_journaled() && self.logs_writes(self.cx.geometry.region_of(stripe).0);
                 !recorded && self.is_short_of_members(stripe)
             })
     }
 
-    /// Whether all members are there and whole, and would be after a crash: no rebuild's end is yet
-    /// to be recorded.
+    /// Whether all members are active, and would be after a crash: no end of a rebuild is still to
+    /// be recorded.
     pub(crate) fn is_durably_whole(&self) -> bool {
         !self.cx.roster.is_degraded() && self.maintenance.rebuilt.is_empty()
     }
 
-    /// Whether a member of `stripe` is missing, or not yet whole: also where it has been rebuilt,
-    /// as long as that is not durable.
+    /// Whether a member of `stripe` is missing or not yet whole. A member whose rebuild has ended
+    /// counts as not whole until that is durable.
     fn is_short_of_members(&self, stripe: Stripe) -> bool {
         let layout = self.cx.geometry.layout();
         let mut slots = layout.units().map(|unit| layout.locate(stripe, unit).slot);
@@ -283,8 +286,8 @@ impl Array {
 
     // Reads.
 
-    /// Reads directly what can be read, in as few accesses as it takes, and starts a job on each
-    /// stripe where something is missing.
+    /// Reads directly what can be read, in as few accesses as possible, and starts a job on each
+    /// stripe with missing units.
     fn begin_read(&mut self, host: HostId, request: Request) {
         let logged = self.cx.geometry.is_journaled();
         let refused =
@@ -333,9 +336,9 @@ impl Array {
         }
     }
 
-    /// Whether what is read now would perhaps change after a crash: it is still to be brought up to
-    /// its records; a record of it was given up and would be redone; or it is read from one of
-    /// several copies that may differ, and is not yet recorded which members those are.
+    /// Whether data that is read now might change after a crash. That is so if a region is still to
+    /// be brought up to its records, if a record was given up and would be redone, or if copies may
+    /// differ and it is not yet recorded which members are excluded.
     fn waits_for_recovery(&self, request: Request) -> bool {
         let layout = self.cx.geometry.layout();
         let unrecorded = self.cx.geometry.keeps_copies() && self.records.barrier();
@@ -356,8 +359,8 @@ impl Array {
         regions.into_iter().for_each(|region| self.hasten_recovery(region));
     }
 
-    /// A region was recovered, or the members' states are recorded: reads that waited for it look
-    /// again.
+    /// A region was recovered, or the members' states are recorded: reads that waited for that
+    /// check again.
     pub(crate) fn resume_recovered_hosts(&mut self) {
         for host in std::mem::take(&mut self.hosts.recovery_waiters) {
             let request = self.hosts.get(host).request;
@@ -380,7 +383,7 @@ impl Array {
         self.start_plan(id, buffer, &[]);
     }
 
-    /// The unit to read `piece` from; none where it must be computed.
+    /// The unit to read `piece` from; `None` if it must be computed.
     fn choose_unit(&mut self, stripe: Stripe, piece: &Piece) -> Option<Unit> {
         let layout = self.cx.geometry.layout();
         if !self.cx.geometry.keeps_copies() {
@@ -395,8 +398,9 @@ impl Array {
         let layout = self.cx.geometry.layout();
         let readable = |unit: &Unit| self.cx.roster.readable(layout.locate(stripe, *unit).slot, stripe);
         let mut copies = layout.units().filter(readable);
-        // Until a region is resynced its copies may differ: all must read the one that the others
-        // will follow, and none while they follow one that is gone meanwhile.
+        // Until a region is resynced its copies may differ. All reads must use the copy that the
+        // others will be rewritten from. While a job rewrites the stripe's copies, perhaps from one
+        // that is lost meanwhile, none is read directly.
         if self.records.resync.get(layout.region_of(stripe).0) {
             return copies.next().filter(|_| !self.cx.locks.is_exclusive(stripe));
         }
@@ -444,7 +448,7 @@ impl Array {
         self.host_job_done(host, Ok(()));
     }
 
-    /// The cache watches a read, to know whether what it reads is still true in the end.
+    /// The cache watches a read, to notice whether its data is overwritten before the read ends.
     fn note_read(&mut self, host: HostId) {
         let request = self.hosts.get(host).request;
         if self.cache.takes(request.length) {
@@ -456,7 +460,7 @@ impl Array {
 
     fn keep_read(&mut self, host: HostId) {
         let HostRequest { request, start, jobs, .. } = *self.hosts.get(host);
-        // What another job of the same request computes is not in the buffer yet.
+        // Units that another job of the same request computes are not in the buffer yet.
         if !self.cache.read_ends(host) || jobs != 1 {
             return;
         }
@@ -480,8 +484,8 @@ impl Array {
         (first..end.from_start().get().div_ceil(data.get())).map(Stripe::new)
     }
 
-    /// Some of a read failed: what is unreadable is repaired, then all is read again as the array
-    /// now is.
+    /// Some accesses of a read failed: unreadable sectors are repaired, and then the whole read is
+    /// repeated for the array as it now is.
     pub(crate) fn read_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         if self.cx.jobs.get(id).plan.reads_through() {
             return self.read_wanted_only(id);
@@ -490,12 +494,12 @@ impl Array {
             return self.read_failed(id, RequestError::Lost);
         }
         if failures.iter().any(|failure| failure.fault.is_of_space()) {
-            // Nothing is lost: the system lacked what the access takes.
+            // Nothing is lost: the system lacked space or memory for the access.
             return self.read_failed(id, self.refusal());
         }
         if !self.may_repair() && failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
-            // Of a member that was failed for it nothing is computed here: all is read again
-            // without it.
+            // If a member was failed for the error, nothing is computed here: the whole read is
+            // repeated without that member.
             return match failures.iter().all(|failure| self.cx.roster.slot_of(failure.member).is_some()) {
                 true => self.compute_unreadable(id, failures),
                 false => self.repairs_done(id),
@@ -509,14 +513,15 @@ impl Array {
         }
     }
 
-    /// What failed is perhaps what nobody wants: all is read again without it.
+    /// The sectors that failed may be ones that the host did not ask for: the read is repeated
+    /// without these.
     fn read_wanted_only(&mut self, id: JobId) {
         let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.hosts.get(host).wanted_only = true;
         self.read_again(id, host);
     }
 
-    /// An array that may not be written answers from the rest of the stripe and repairs nothing.
+    /// An array that must not write answers from the rest of the stripe and repairs nothing.
     fn compute_unreadable(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.end_job(id);
@@ -532,7 +537,7 @@ impl Array {
                 self.start_read(host, window, UnitSet::of(unit));
                 continue;
             }
-            // Copies that may differ are read from the first still, but for the blocks that cannot
+            // Copies that may differ are still read from the first one, except blocks that cannot
             // be read there.
             for index in 0..columns.length() / block {
                 let from = columns.from + block * index;
@@ -543,12 +548,13 @@ impl Array {
         self.host_job_done(host, Ok(()));
     }
 
-    /// Reads what a request needs of a window, as if the units `without` could not be read.
+    /// Reads the part of a request that lies in a window, as if the units `without` could not be
+    /// read.
     fn start_read(&mut self, host: HostId, window: Window, without: UnitSet) {
         let request = self.hosts.get(host).request;
         let mut found = Vec::new();
         pieces(self.cx.geometry.layout(), request.at, request.length, window, &mut found);
-        // Of copies, any may have been the one that was read.
+        // With copies, any of them may be the one that was read.
         let copies = self.cx.geometry.keeps_copies();
         found.retain(|piece| copies || without.has(piece.unit));
         if found.is_empty() {
@@ -559,14 +565,14 @@ impl Array {
         self.cx.jobs.stripe(job).targets = without;
     }
 
-    /// Whether a member that is gone had to be kept, because the array has nothing to replace it:
-    /// then what needs it fails, and is not tried for ever.
+    /// Whether a failed access is due to a member that had to be kept, because nothing can replace
+    /// it. Then the jobs that need the member fail, instead of trying forever.
     pub(crate) fn still_standing(&self, failures: &[FailedAccess]) -> bool {
         let kept = |failure: &FailedAccess| self.cx.roster.slot_of(failure.member).is_some();
         failures.iter().any(|failure| failure.fault.is_of_member() && kept(failure))
     }
 
-    /// Whether all that failed is gone with its member, whatever was the matter with it first.
+    /// Whether all members of the failed accesses are gone, whatever the first cause was.
     pub(crate) fn only_members_lost(&self, failures: &[FailedAccess]) -> bool {
         failures.iter().all(|failure| self.cx.roster.slot_of(failure.member).is_none())
     }
@@ -578,7 +584,7 @@ impl Array {
         self.host_job_done(host, Err(error));
     }
 
-    /// What `id` could not read is repaired: the host's read begins again.
+    /// The data that `id` could not read is repaired: the host's read begins again.
     pub(crate) fn read_again(&mut self, id: JobId, host: HostId) {
         self.end_job(id);
         let entry = self.hosts.get(host);
@@ -610,7 +616,7 @@ impl Array {
         let list = self.list_windows(part);
         let entry = self.hosts.get(host);
         entry.cursor = next.min(end);
-        // Held until all jobs are started, so that none of them goes on early.
+        // One job is counted until all jobs are started, so that the request does not go on early.
         entry.jobs += 1;
         for window in &list {
             if !whole_only || self.is_whole(request, *window) {
@@ -621,7 +627,7 @@ impl Array {
         self.host_job_done(host, Ok(()));
     }
 
-    /// A write's window is cut into blocks, each of which is written for itself.
+    /// A write's window is cut into blocks, each of which is written separately.
     pub(crate) fn begin_blocks(&mut self, id: JobId, columns: Columns) {
         let StripeJob { window, host, content, durable, .. } = *self.cx.jobs.stripe(id);
         let host = host.expect("a host waits for it");
@@ -634,7 +640,7 @@ impl Array {
         }
     }
 
-    /// The windows of a request, in a list that is to be given back for its memory.
+    /// The windows of a request. The vector is to be given back, to reuse its memory.
     fn list_windows(&mut self, request: Request) -> Vec<Window> {
         let mut list = std::mem::take(&mut self.hosts.windows);
         list.clear();
@@ -675,7 +681,7 @@ impl Array {
         request.at.from_start().is_multiple_of(data) && request.length.is_multiple_of(data)
     }
 
-    /// Whole stripes give their space back; what is less is left as it is.
+    /// Whole stripes are unmapped; smaller parts of a trim are ignored.
     fn begin_trim(&mut self, host: HostId, request: Request) {
         if self.members_unmap() {
             self.hosts.get(host).whole_only = true;
@@ -720,15 +726,16 @@ impl Array {
         }
     }
 
-    /// Whether parity that stands in for a missing member's data does not come up to date before
-    /// the next opening.
+    /// Whether parity that stands in for a missing member's data stays behind its log until the
+    /// next opening.
     fn flush_lacks_parity(&self) -> bool {
         let lacks =
             self.cx.counters.out_of_space && !self.cx.geometry.is_journaled() && !self.is_durably_whole();
         lacks && self.logs.as_ref().is_some_and(|logs| logs.any_stalled())
     }
 
-    /// Where a member is missing its data is in the parity alone, which must first be up to date.
+    /// Whether a flush may start. If a member is missing, its data is in the parity alone, which
+    /// must first be up to date.
     fn flush_may_start(&mut self) -> bool {
         let behind = !self.cx.geometry.is_journaled()
             && !self.is_durably_whole()
@@ -746,15 +753,16 @@ impl Array {
         };
         self.end_job(id);
         if self.records.barrier() || self.cx.roster.has_lost_writes() || self.records.is_untold() {
-            // A member failed meanwhile, perhaps to flush, and would be believed after a crash.
+            // A member failed meanwhile, perhaps because it could not flush, and would be believed
+            // after a crash.
             self.hosts.flush_waiters.push(host);
             return self.resume_hosts();
         }
         self.host_job_done(host, Ok(()));
     }
 
-    /// A member that could not be flushed is failed by now: the others are flushed again after that
-    /// is durable.
+    /// A member that could not be flushed is failed by now. The others are flushed again after its
+    /// exclusion is durable.
     pub(crate) fn flush_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Flush { host }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush")

@@ -1,4 +1,4 @@
-//! Names that arrays, members and sessions carry: 128 random bits, given by the driver.
+//! Identities of arrays, members and sessions: 128 random bits, chosen by the driver.
 
 use std::fmt;
 use std::str::FromStr;

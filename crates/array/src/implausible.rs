@@ -1,4 +1,4 @@
-//! Metadata with a valid checksum that claims to be from a session that never was.
+//! Finds metadata with a valid checksum and a number of a session that never was.
 
 use parlour_units::Slot;
 
@@ -8,8 +8,7 @@ use crate::format::banks::Banks;
 use crate::format::bitmap::{StoredBitmap, decode_table};
 use crate::status::Event;
 
-/// Maps, tables and bad-block logs, as read by slot, that claim to be from sessions that never
-/// were.
+/// Bitmaps, tables and bad-block logs, as read by slot, with numbers of sessions that never were.
 pub(crate) fn beyond(
     assembly: &Assembly,
     bitmaps: &[Banks],

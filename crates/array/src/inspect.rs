@@ -1,4 +1,4 @@
-//! What an array says of itself: its status, its members and what they carried.
+//! Reports of an array about itself: its status, its members and their accesses.
 
 use crate::array::Array;
 use crate::effect::Class;
@@ -51,7 +51,8 @@ impl Array {
         }
     }
 
-    /// Counts regions whose parity may not fit and stands in for data. A copy is read by itself.
+    /// The number of regions whose parity may not fit and stands in for data. Copies are not
+    /// concerned: each can be read alone.
     fn doubtful_regions(&self) -> u32 {
         if !self.cx.geometry.keeps_parity() || !self.cx.roster.is_degraded() {
             return 0;
@@ -83,24 +84,24 @@ impl Array {
         stripes
     }
 
-    /// Whether something is rebuilt, resynced or scrubbed, and goes on.
+    /// Whether a rebuild, resync or scrub is running and not stopped.
     pub fn is_maintaining(&self) -> bool {
         let tasks = [self.rebuild_task(), self.resync_task(), self.scrub_task()];
         tasks.into_iter().flatten().any(|task| !task.stopped)
     }
 
-    /// How many regions are to be resynced, or would have to be after a crash: that they need not
-    /// is recorded last.
+    /// The number of regions that are to be resynced, or would have to be after a crash. (The end
+    /// of a resync is recorded last.)
     pub fn unsynced_regions(&self) -> u32 {
         self.records.unsynced()
     }
 
-    /// The member that stands at `slot`, whatever its state.
+    /// The member in `slot`, whatever its state.
     pub fn member_at(&self, slot: Slot) -> Option<Member> {
         self.cx.roster.occupant(slot)
     }
 
-    /// What is held now, for those who look for leaks.
+    /// Resources that are held now, to look for leaks.
     pub fn held(&self) -> Held {
         Held {
             jobs: self.cx.jobs.alive(),
@@ -112,7 +113,8 @@ impl Array {
         }
     }
 
-    /// Members that are not active among those that share stripes with `slot`, itself included.
+    /// The number of members that are not active among those that share stripes with `slot`,
+    /// including `slot`.
     fn missing_beside(&self, slot: Slot) -> u16 {
         let others = (0..self.cx.geometry.members()).map(Slot::new);
         let missing = |other: &Slot| {
@@ -122,8 +124,7 @@ impl Array {
         others.filter(missing).count() as u16
     }
 
-    /// The state of `slot` that a crash would leave: what is rebuilt is whole when that is
-    /// recorded.
+    /// The state of `slot` after a crash: a rebuilt member is whole only when that is recorded.
     pub(crate) fn known_state(&self, slot: Slot) -> SlotState {
         let state = self.cx.roster.state(slot);
         let unrecorded = self.maintenance.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == slot);
@@ -153,7 +154,8 @@ impl Array {
         roster.slots().map(status).collect()
     }
 
-    /// How the parity log is, if there is one: part of [`Array::status`], and quick to be had.
+    /// The state of the parity log, if there is one. It is a part of [`Array::status`] that is
+    /// cheap to compute.
     pub fn log_status(&self) -> Option<LogStatus> {
         let logs = self.logs.as_ref()?;
         Some(LogStatus {
@@ -167,7 +169,7 @@ impl Array {
         })
     }
 
-    /// Accesses of a class to all members.
+    /// The accesses of a class to all members.
     pub fn traffic(&self, class: Class) -> Traffic {
         self.cx.roster.traffic(class)
     }

@@ -1,4 +1,4 @@
-//! What jobs are for, and what each keeps while its plan is carried out.
+//! The purposes of jobs, and the state that each keeps while its plan is carried out.
 
 use parlour_units::{Region, Sectors, Slot};
 
@@ -11,60 +11,60 @@ use crate::ids::{HostId, JobId};
 use crate::log::{EntryName, Load, Redo, Reservation};
 use crate::plan::{Content, Fragment, LogMethod};
 
-/// What a job is for.
+/// The purpose of a job.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// A read of units that can all be read as they are.
+    /// A read of units that can all be read directly.
     Read { host: HostId },
     /// Anything that works on one stripe.
     Stripe(Box<StripeJob>),
-    /// Members are flushed because a host asked.
+    /// Flushes members on a host's request.
     Flush { host: HostId },
-    /// Members are flushed before regions are marked clean.
+    /// Flushes members before regions are marked clean.
     CleanFlush,
-    /// Superblocks are written.
+    /// Writes superblocks.
     Superblock,
-    /// Superblocks are read: see [`Fence`](crate::fence::Fence).
+    /// Reads superblocks: see [`Fence`](crate::durable::fence::Fence).
     Look,
-    /// The write-intent bitmap is written.
+    /// Writes the write-intent bitmap.
     Bitmap,
-    /// The table of the regions' logs is written.
+    /// Writes the table of the regions' logs.
     Table,
-    /// The bad-block log is written.
+    /// Writes the bad-block log.
     BadBlockLog,
-    /// Log segments are appended.
+    /// Appends log segments.
     Append { region: Region, segments: Vec<u32> },
-    /// Records are written to a commit log, for these jobs.
+    /// Writes the records of these jobs to a commit log.
     Commit { slot: Slot, number: u64, jobs: Vec<(JobId, Vec<Record>)> },
-    /// An empty entry is written to a commit log.
+    /// Writes an empty entry to a commit log.
     CommitMark { slot: Slot, part: CommitPart },
-    /// Members are flushed so that commit logs can forget.
+    /// Flushes members so that commit logs can forget entries.
     CommitFlush { turn: u64 },
-    /// What is about to happen to parity is written to a commit log.
+    /// Writes an intent to a commit log.
     Intent { region: Region },
-    /// After a crash, parity is compared with what it was to become; `again` once some of it could
+    /// After a crash, compares parity with the checksums of intents; `again` once some of it could
     /// not be read.
     Probe { region: Region, intents: Vec<Intent>, again: bool },
-    /// Members are flushed after a reintegration.
+    /// Flushes members after a reintegration.
     ReintegrateFlush { region: Region },
-    /// After a crash, a region's data is compared with its records, and brought up to them.
+    /// After a crash, compares a region's data with its records, and redoes missing differences.
     Redo(Redo),
-    /// Members are flushed before a region that was resynced is logged again.
+    /// Flushes members before a region that was resynced is logged again.
     ResyncFlush { region: Region },
-    /// A log is folded into the parity.
+    /// Reintegrates a region's log.
     Reintegrate { region: Region },
-    /// A log's headers are read.
+    /// Reads a log's headers.
     Load(Box<Load>),
-    /// The rebuilt member is flushed before its frontier is recorded.
+    /// Flushes the rebuilt member before its frontier is recorded.
     Checkpoint { slot: Slot, done: u64, since: u64 },
-    /// Members are flushed before the array stops.
+    /// Flushes members before the array stops.
     StopFlush,
 }
 
-/// Why a job works on a stripe.
+/// The purpose of a job on a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A host reads where a unit is missing.
+    /// A host reads, and a unit is missing.
     Read,
     /// A host writes.
     Write,
@@ -73,7 +73,7 @@ pub(crate) enum Purpose {
     /// A member's units are computed anew.
     Rebuild {
         slot: Slot,
-        /// When the member that is rebuilt came to stand there.
+        /// The turn at which the member that is rebuilt took the slot.
         since: u64,
     },
     /// Check units are computed anew.
@@ -82,20 +82,20 @@ pub(crate) enum Purpose {
     Scrub,
 }
 
-/// How far a stripe job has come on its way to its plan.
+/// The progress of a stripe job towards its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     /// Its scratch memory is not yet reserved.
     Memory,
     /// Its log space is not yet reserved.
     LogSpace,
-    /// It has not its stripe's lock.
+    /// It does not have its stripe's lock.
     Lock,
     /// Its region is not yet durably dirty.
     Dirty,
-    /// Its stripe's parity may be behind the log.
+    /// Its stripe's parity may lack records of the log.
     Settle,
-    /// Ready to be planned, unless a member's exclusion is not yet durable.
+    /// It can be planned, unless a member's exclusion is not yet durable.
     Plan,
     /// Its plan runs.
     Running,
@@ -114,24 +114,24 @@ pub(crate) struct StripeJob {
     pub(crate) stage: Stage,
     pub(crate) memory: Sectors,
     pub(crate) locked: bool,
-    /// Counted as a writer of its region.
+    /// Whether it is counted as a writer of its region.
     pub(crate) writing: bool,
-    /// Keeps its region's log from being reintegrated.
+    /// Whether it keeps its region's log from being reintegrated.
     pub(crate) holds_parity: bool,
     pub(crate) method: Option<LogMethod>,
     pub(crate) fragments: Vec<Fragment>,
     pub(crate) reservations: Vec<Reservation>,
     /// Space in the commit log that is reserved for it.
     pub(crate) commit_space: Sectors,
-    /// The commit log's entry that waits for its data, and its region's epoch then.
+    /// The commit log's entry that waits for its data, and the region's epoch at that time.
     pub(crate) entry: Option<(EntryName, usize)>,
-    /// Its records count.
+    /// Whether its records count.
     pub(crate) committed: bool,
     pub(crate) targets: UnitSet,
     pub(crate) attempts: u32,
-    /// A plan that failed has perhaps changed what members hold, or was committed.
+    /// Whether a plan that failed may have changed the content of members, or was committed.
     pub(crate) wrote: bool,
-    /// In a scrub: what was found is now being repaired.
+    /// In a scrub: whether a mismatch is now being repaired.
     pub(crate) repairing: bool,
     pub(crate) probe: Probe,
     /// In a rebuild, resync or scrub: something in the stripe can be neither read nor computed.
@@ -139,33 +139,32 @@ pub(crate) struct StripeJob {
     pub(crate) blind: Blind,
 }
 
-/// In a write: whether parity cannot be brought up to date with it.
+/// In a write: whether the parity cannot be updated together with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Blind {
     /// It can.
     No,
-    /// What the host writes is written alone.
+    /// The host's data is written without parity.
     Writes,
-    /// It was. Now parity is computed from it, where that is possible.
+    /// The data was written. Now the parity is computed from it, where that is possible.
     Wrote,
 }
 
-/// In a repair: whether what is to be repaired was looked at for itself. The access that failed was
-/// longer, perhaps.
+/// In a repair: whether the target itself was read. The access that failed may have been longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// It was not.
+    /// It was not read.
     NotYet,
     /// It is being read.
     Now,
     /// It is unreadable.
     Failed,
-    /// It was written and did not read back: it is being read again.
+    /// The target was written and could not be read back: it is read once more.
     Written,
 }
 
 impl Probe {
-    /// Whether what is to be repaired is being read.
+    /// Whether the target is being read.
     pub(crate) fn is_under_way(self) -> bool {
         matches!(self, Probe::Now | Probe::Written)
     }

@@ -1,12 +1,12 @@
-//! From a request to the pieces of stripes that it touches.
+//! The map from a request to the pieces of stripes that it touches.
 
 use parlour_units::{Sector, Sectors, Stripe, Unit};
 
 use crate::columns::{Columns, Piece, Window};
 use crate::layout::Layout;
 
-/// The windows that a range of the array touches, in the order of stripes; at most `slice` columns
-/// each.
+/// The windows that a range of the array touches, in the order of stripes; each has at most `slice`
+/// columns.
 pub fn windows(layout: &Layout, at: Sector, length: Sectors, slice: Sectors) -> impl Iterator<Item = Window> {
     let unit = layout.unit_length();
     let slices = unit.get().div_ceil(slice.get());
@@ -41,7 +41,8 @@ fn touched(stripe: u64, data: Sectors, unit: Sectors, columns: Columns, at: Sect
     }
 }
 
-/// Fills `pieces` with what a range of the array touches of `window`, in the order of units.
+/// Fills `pieces` with the parts of `window` that a range of the array touches, in the order of
+/// units.
 pub fn pieces(layout: &Layout, at: Sector, length: Sectors, window: Window, pieces: &mut Vec<Piece>) {
     pieces.clear();
     let unit = layout.unit_length();

@@ -1,12 +1,14 @@
-//! What the array keeps of itself on its members, and what must be durable before what.
+//! The array's metadata on its members (superblocks, write-intent bitmap, table of the regions'
+//! logs), and the order in which it becomes durable.
 //!
-//! - A region's dirty bit before the first write to the region.
-//! - A member's exclusion, in the survivors' superblocks, before any write completes that the
-//!   member missed.
-//! - Data and parity before a dirty bit is cleared; everything before a superblock says "clean".
+//! - A region's dirty bit is durable before the first write to the region.
+//! - A member's exclusion is durable in the survivors' superblocks before any write completes that
+//!   the member missed.
+//! - Data and parity are durable before a dirty bit is cleared, and everything is durable before a
+//!   superblock says "clean".
 //!
-//! One superblock writing and one map writing are under way at a time; what comes meanwhile goes
-//! into the next.
+//! At most one superblock write and one bitmap write are under way at a time; changes that come
+//! meanwhile go into the next one.
 
 mod bad_blocks;
 mod fence;
@@ -39,15 +41,15 @@ use crate::roster::kept::Kept;
 #[derive(Debug)]
 struct TableWriting {
     sequence: u64,
-    /// Who waits for it.
+    /// Regions that wait for this table to be durable.
     regions: Vec<Region>,
     table: Vec<TableEntry>,
 }
 
-/// The array's records of itself.
+/// The metadata of the array, as it is in memory and as far as it is durable.
 #[derive(Debug)]
 pub(crate) struct Records {
-    /// Whether anything is recorded at all.
+    /// Whether any metadata is written; `false` for an array that is opened read-only.
     pub(crate) enabled: bool,
     pub(crate) name: String,
     pub(crate) created: u64,
@@ -55,19 +57,20 @@ pub(crate) struct Records {
     pub(crate) session_number: u64,
     pub(crate) sessions: Vec<Identity>,
     pub(crate) clean: bool,
-    /// Until all members have this session's first superblock.
+    /// True until all members have this session's first superblock.
     opening: bool,
-    /// The member table as it was read. An opening that does not come to its end says nothing else:
-    /// who was absent then has missed nothing.
+    /// The member table as it was read. The superblocks of an opening repeat it unchanged: if the
+    /// opening does not come to its end, members that were absent have missed nothing.
     found: Vec<Entry>,
-    /// All members know that its opening has come to its end.
+    /// All members have a superblock that records the end of this session's opening.
     begun: bool,
-    /// Versions of the superblock's content: the newest, the one being written, the last written.
+    /// Versions of the superblock's content: the newest, the one being written, and the last
+    /// written one.
     pub(crate) wanted: u64,
     writing: Option<u64>,
     pub(crate) written: u64,
-    /// No member that stands could be told of the version called written: it was tried with either
-    /// copy first.
+    /// The version that counts as written reached no member that stands, although the write was
+    /// tried with either copy first.
     untold: bool,
     /// The version being written is tried again with the other copy first.
     other_copy: bool,
@@ -78,45 +81,47 @@ pub(crate) struct Records {
     pub(crate) dirty: Bits,
     durable: Bits,
     pub(crate) resync: Bits,
-    /// Those of them whose parity lacks records that this session has given up: nothing is computed
-    /// from it.
+    /// Regions to be resynced whose parity lacks records that this session has given up: nothing is
+    /// computed from that parity.
     pub(crate) outdated: Bits,
     bitmap_sequence: u64,
     bitmap_wanted: bool,
     bitmap_writing: Option<StoredBitmap>,
-    /// Regions that are durably known to be resynced.
+    /// Regions whose resync bit is durable.
     durable_resync: Bits,
-    /// Regions in which members that are away may lack what was written; and those of which that is
-    /// durable.
+    /// Regions in which absent members may lack data that was written; and those of them for which
+    /// this is durable.
     pub(crate) out_of_sync: Bits,
     durable_out_of_sync: Bits,
-    /// The table of the regions' logs: how often it was written, which regions wait for the next,
-    /// and the one on its way.
+    /// The table of the regions' logs: how often it was written, which regions wait for the next
+    /// one, and the one that is being written.
     table_sequence: u64,
     table_waiters: Vec<Region>,
     table_wanted: bool,
     table_writing: Option<TableWriting>,
-    /// All members have the map, and the table, from these sequence numbers on.
+    /// All members have the bitmap and the table from these sequence numbers on.
     informed_from: (u64, u64),
-    /// Also one that is being rebuilt has them, in both banks.
+    /// A member that is being rebuilt has both banks of the bitmap and of the table from these
+    /// sequence numbers on.
     both_from: (u64, u64),
-    /// A region that was resynced and is about to be logged again: nobody writes to it meanwhile.
+    /// A region that was resynced and is about to be logged again: no new writes begin in it
+    /// meanwhile.
     pub(crate) closing: Option<Region>,
-    /// A write that was waited for then was cut off.
+    /// A write that the closing region waited for was cut off.
     pub(crate) closing_spoilt: bool,
     bitmap_waiters: Vec<JobId>,
-    /// What all members hold.
+    /// The sequence numbers that all members hold.
     pub(crate) recorded: Recorded,
     /// Writes in flight, by region.
     writers: Vec<u32>,
-    /// Written since the last look for idle regions.
+    /// Regions in use since the last search for idle regions.
     touched: Bits,
     clean_at: Option<Instant>,
     cleaning: bool,
     stop: Option<Stop>,
 }
 
-/// What the records start from.
+/// The values that the records start from.
 #[derive(Debug)]
 pub(crate) struct RecordsStart {
     pub(crate) enabled: bool,
@@ -130,7 +135,7 @@ pub(crate) struct RecordsStart {
     pub(crate) table_sequence: u64,
     /// The member table.
     pub(crate) members: Vec<Entry>,
-    /// What all members hold.
+    /// The sequence numbers that all members hold.
     pub(crate) recorded: Recorded,
 }
 
@@ -155,8 +160,8 @@ impl Records {
             exclusion: u64::from(start.enabled),
             barrier_waiters: Vec::new(),
             durable: start.map.dirty.clone(),
-            // What is read at the opening is perhaps not on all members, and what follows from it
-            // is on none.
+            // The bitmap that was read at the opening may not be on all members, and bits that were
+            // derived from it are on no member.
             durable_resync: match is_planted(Bug::GivenUpReadAtOnce) {
                 true => start.map.resync.clone(),
                 false => Bits::new(regions),
@@ -187,20 +192,20 @@ impl Records {
         }
     }
 
-    /// Whether `region` need not be resynced, or it is durable that it has to be. What is durable
-    /// and about to be overwritten is not.
+    /// Whether `region` needs no resync, or its resync bit is durable. A durable bit that the
+    /// bitmap being written is about to clear does not count.
     pub(crate) fn resync_is_durable(&self, region: Region) -> bool {
         let stays = |map: &StoredBitmap| map.resync.get(region);
         !self.resync.get(region)
             || self.durable_resync.get(region) && self.bitmap_writing.as_ref().is_none_or(stays)
     }
 
-    /// Whether that is so of all regions.
+    /// Whether [`Records::resync_is_durable`] holds for all regions.
     pub(crate) fn all_resync_is_durable(&self) -> bool {
         self.resync.iter().all(|region| self.resync_is_durable(region))
     }
 
-    /// Whether it is durable that members which are away may lack what is written to `region`.
+    /// Whether it is durable that absent members may lack data that is written to `region`.
     fn out_of_sync_is_durable(&self, region: Region) -> bool {
         let stays = |map: &StoredBitmap| map.out_of_sync.get(region);
         self.out_of_sync.get(region)
@@ -208,7 +213,7 @@ impl Records {
             && self.bitmap_writing.as_ref().is_none_or(stays)
     }
 
-    /// Regions that are to be resynced, or would have to be after a crash that comes now.
+    /// The number of regions that are to be resynced, or would have to be if a crash came now.
     pub(crate) fn unsynced(&self) -> u32 {
         let mut regions = self.resync.clone();
         regions.merge(&self.durable_resync);
@@ -218,7 +223,7 @@ impl Records {
         regions.count()
     }
 
-    /// Whether the map is being written, or will be as soon as it may be.
+    /// Whether the bitmap is being written, or is waiting to be written.
     pub(crate) fn bitmap_is_under_way(&self) -> bool {
         self.bitmap_writing.is_some() || self.enabled && self.bitmap_wanted
     }
@@ -228,13 +233,13 @@ impl Records {
         self.sessions.get(usize::from(self.opening)).copied()
     }
 
-    /// Whether nobody could be told who was excluded: after a crash that member would be believed,
-    /// and nothing that is written now is durable.
+    /// Whether the last exclusion could be recorded on no member. After a crash the excluded member
+    /// would be believed, and no new write counts as durable.
     pub(crate) fn is_untold(&self) -> bool {
         self.untold
     }
 
-    /// The map is to be written.
+    /// Requests a write of the bitmap.
     pub(crate) fn want_bitmap(&mut self) {
         self.bitmap_wanted = true;
     }
@@ -244,7 +249,7 @@ impl Records {
         !self.opening
     }
 
-    /// Whether what is numbered as of this session would be believed after a crash.
+    /// Whether records and segments with numbers of this session would be believed after a crash.
     pub(crate) fn session_is_known(&self) -> bool {
         self.begun || !self.enabled
     }
@@ -254,7 +259,7 @@ impl Records {
         self.written < self.exclusion
     }
 
-    /// `region` was in use just now.
+    /// Marks `region` as in use, so that it is not idle at the next search.
     pub(crate) fn touch(&mut self, region: Region) {
         self.touched.set(region);
     }
@@ -275,14 +280,14 @@ impl Records {
 }
 
 impl Array {
-    /// The superblocks are to be written anew.
+    /// Requests a write of all superblocks.
     pub(crate) fn record_change(&mut self) {
         if self.records.enabled {
             self.records.wanted += 1;
         }
     }
 
-    /// The same, and no write completes before.
+    /// Requests a write of all superblocks; no write completes before it is done.
     pub(crate) fn record_exclusion(&mut self) {
         self.record_change();
         self.records.exclusion = if self.records.enabled { self.records.wanted } else { 0 };
@@ -323,8 +328,7 @@ impl Array {
         true
     }
 
-    /// Something in `region` is repaired: until that is flushed, a member that goes away may lack
-    /// it.
+    /// A repair wrote to `region`. Until that is flushed, a member that becomes absent may lack it.
     pub(crate) fn note_repair(&mut self, region: Region) {
         if self.cx.mode == Mode::Serving && self.records.enabled && self.cx.tuning.bitmap {
             self.records.bitmap_wanted |= !self.records.dirty.get(region);
@@ -339,7 +343,8 @@ impl Array {
     pub(crate) fn leave_region(&mut self, region: Region) {
         self.records.touched.set(region);
         if self.records.resync.get(region) {
-            // What could not be resynced may have been overwritten.
+            // A unit that could not be resynced may have been overwritten, so a resync may succeed
+            // now.
             self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
         }
         let writers = &mut self.records.writers[region.as_usize()];
@@ -350,7 +355,7 @@ impl Array {
         }
     }
 
-    /// `region`'s check units do not fit, or perhaps do not.
+    /// `region`'s check units do not fit, or may not fit.
     pub(crate) fn need_resync(&mut self, region: Region) {
         if !self.records.resync.get(region) {
             self.records.resync.set(region);
@@ -360,7 +365,7 @@ impl Array {
         self.spoil_resync(region);
     }
 
-    /// The same, since records of what was written are given up.
+    /// `region` needs a resync because records of writes to it are given up.
     pub(crate) fn give_records_up(&mut self, region: Region) {
         self.records.outdated.set(region);
         self.need_resync(region);
@@ -370,14 +375,15 @@ impl Array {
     pub(crate) fn resynced(&mut self, region: Region) {
         self.records.resync.clear(region);
         self.records.outdated.clear(region);
-        // What was written is not yet flushed: the region stays dirty until it is.
+        // The resync's writes are not yet flushed: the region stays dirty until they are.
         self.records.dirty.set(region);
         self.records.bitmap_wanted = true;
         self.records.touched.set(region);
         self.expect_cleaning();
     }
 
-    /// Some dirty region may become clean. Where none is marked dirty none need be marked clean.
+    /// Some dirty region may become clean. Without a bitmap no region is durably marked dirty, and
+    /// there is nothing to do.
     pub(crate) fn expect_cleaning(&mut self) {
         if self.cx.tuning.bitmap && self.records.clean_at.is_none() {
             self.records.clean_at = Some(self.cx.now + self.cx.tuning.clean_after);
@@ -386,11 +392,12 @@ impl Array {
 
     pub(crate) fn clean_deadline(&self) -> Option<Instant> {
         let idle = self.cx.mode == Mode::Serving && self.records.enabled && !self.records.cleaning;
-        // What a member that was kept did not flush stays dirty.
+        // Some member had to be kept although it could not flush: the regions written there stay
+        // dirty.
         self.records.clean_at.filter(|_| idle && !self.cx.roster.has_lost_writes())
     }
 
-    /// Regions that were idle since the last look are flushed, to be marked clean.
+    /// Flushes all members if regions were idle since the last search, to mark these regions clean.
     pub(crate) fn clean_idle_regions(&mut self) {
         let Some(due) = self.clean_deadline().filter(|due| *due <= self.cx.now) else { return };
         let any = self.idle_regions().next().is_some();
@@ -408,7 +415,7 @@ impl Array {
         self.records.clean_at = more.then_some(due.max(self.cx.now) + self.cx.tuning.clean_after);
     }
 
-    /// Dirty regions that will be clean when they are idle.
+    /// Dirty regions that become clean once they are idle.
     fn regions_to_clean(&self) -> impl Iterator<Item = Region> + '_ {
         let live = |region: &Region| self.logs.as_ref().is_some_and(|logs| logs.region_is_live(*region));
         self.records.dirty.iter().filter(move |region| !self.records.resync.get(*region) && !live(region))
@@ -425,8 +432,9 @@ impl Array {
 
     pub(crate) fn clean_flush_done(&mut self, id: JobId) {
         if self.records.barrier() || self.cx.roster.has_lost_writes() {
-            // A member was failed meanwhile. Until that is durable it counts after a crash, with
-            // what it has not flushed. Or it had to be kept, and could not flush.
+            // A member was failed meanwhile. Until its exclusion is durable it would be believed
+            // after a crash, although it lacks writes that it has not flushed. Or a member had to
+            // be kept, and could not flush.
             return self.clean_flush_broken(id);
         }
         self.end_job(id);
@@ -448,12 +456,12 @@ impl Array {
         self.records.clean_at = Some(self.cx.now + self.cx.tuning.clean_after);
     }
 
-    /// Takes the numbers of a further session when many of this one's are used, so that none ever
-    /// runs out: no write goes on before superblocks say so.
+    /// Takes the numbers of one more session when many numbers of the current one are used, so that
+    /// they never run out. No write goes on before superblocks record the new session number.
     fn renew_session(&mut self) {
         let records = &self.records;
         let session = records.session_number;
-        // (What is left lasts until a stop is over.)
+        // (The remaining numbers are enough until a stop is over.)
         let settled = records.begun && !records.barrier() && records.stop.is_none() && !records.clean;
         let may = records.enabled && settled && session + 1 < SESSION_END;
         let recorded =
@@ -471,15 +479,15 @@ impl Array {
         if let Some(logs) = &mut self.logs {
             logs.may_number_up_to(records.session_number);
         }
-        // A table that is written when the array stops is to be of the session that superblocks
-        // name.
+        // The table that is written when the array stops must carry the session number that
+        // superblocks name.
         let sequence = sequence_of_session(records.session_number, records.table_sequence);
         records.informed_from.1 += sequence - records.table_sequence;
         records.both_from.1 += sequence - records.table_sequence;
         records.table_sequence = sequence;
     }
 
-    /// Starts what is due; says whether it did.
+    /// Starts writes of metadata that are due. Returns whether it started any.
     pub(crate) fn pump_records(&mut self) -> bool {
         self.renew_session();
         if self.fence.is_looking() {
@@ -504,9 +512,9 @@ impl Array {
         }
     }
 
-    /// Before the session is said to have begun, all members are given what perhaps only the one
-    /// had from whom it was read; and what a rebuild has passed over is on the list before it is
-    /// said how far it has come.
+    /// Before superblocks record that the session has begun, all members must have the metadata
+    /// that perhaps only one member had when it was read. Before superblocks record the progress of
+    /// a rebuild, the blocks that the rebuild has passed over must be on the durable bad-block log.
     fn superblock_due(&self) -> bool {
         let tells = || {
             let informed = self.records.begun || self.members_are_informed();
@@ -517,8 +525,9 @@ impl Array {
 
     fn bitmap_due(&self) -> bool {
         let records = &self.records;
-        // An opening that does not come to its end leaves no trace. A member whose exclusion is not
-        // durable would be older than the others after a crash, and has missed nothing.
+        // An opening that does not come to its end writes no bitmap. While an exclusion is not
+        // durable, no new bitmap is written: after a crash the excluded member would be called
+        // older than the others, although it has missed nothing.
         let may_begin = !records.barrier() || self.bitmap_begins();
         let wanted = records.bitmap_wanted || self.bitmap_is_due_for_joining_member();
         records.enabled && wanted && records.bitmap_writing.is_none() && may_begin
@@ -552,7 +561,7 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Who gets a superblock, with its entry in the member table.
+    /// The members that get a superblock, each with its index in the member table.
     pub(crate) fn superblock_members(&self) -> Vec<(Member, u16)> {
         if self.records.opening {
             let entry = |member: &Member| {
@@ -644,7 +653,7 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// A record is written; unless `whole`, not to all members.
+    /// A metadata write is done. Unless `whole`, some members do not have it.
     pub(crate) fn record_done(&mut self, id: JobId, whole: bool) {
         self.note_epochs_of_superblocks(id, &[]);
         if whole {
@@ -663,7 +672,7 @@ impl Array {
         self.end_job(id);
     }
 
-    /// All members hold what the job has written.
+    /// All members hold the metadata that the job wrote.
     fn note_recorded(&mut self, id: JobId) {
         let records = &mut self.records;
         match self.cx.jobs.get(id).kind {
@@ -689,9 +698,9 @@ impl Array {
         self.records.writers[region.as_usize()]
     }
 
-    /// A record could not be written everywhere. A member that could be done without is failed by
-    /// now, and the survivors' superblocks are to be written again; one that could not is left as
-    /// it is.
+    /// A metadata write failed on some members. A member that the array survives losing is failed
+    /// by now, and the survivors' superblocks will be written again; other members stay as they
+    /// are.
     pub(crate) fn record_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         if !matches!(self.cx.jobs.get(id).kind, Some(Kind::Superblock)) {
             return self.record_done(id, false);
@@ -713,7 +722,7 @@ impl Array {
         }
     }
 
-    /// Whether some member that stands has got at least one copy of the superblock.
+    /// Whether at least one copy of the superblock was written on some member that stands.
     fn is_told(&self, id: JobId, failures: &[FailedAccess]) -> bool {
         let job = self.cx.jobs.get(id);
         let steps = &job.plan.steps;
@@ -732,8 +741,8 @@ impl Array {
         self.announce_rebuilt();
         self.forget_out_of_sync();
         if std::mem::take(&mut self.records.opening) {
-            // Nothing is written to data or parity before all members know that the opening has
-            // come to its end: a member that does not has missed nothing.
+            // Data and parity are not written before all members record that the opening has come
+            // to its end: a member without that record has missed nothing.
             self.records.recorded.opened = self.records.session_number;
             self.record_exclusion();
         } else if !std::mem::replace(&mut self.records.begun, true) {
@@ -759,7 +768,7 @@ impl Array {
         self.announce_resynced();
         self.resume_recovered_hosts();
         self.cx.runnable.extend(self.records.bitmap_waiters.drain(..));
-        // What went idle while it was written is clean in the next.
+        // Regions that became idle while the bitmap was written are marked clean in the next one.
         let idle = &self.records.dirty;
         let still: Vec<Region> = self.records.durable.iter().filter(|region| !idle.get(*region)).collect();
         still.into_iter().for_each(|region| self.records.durable.clear(region));
@@ -779,14 +788,14 @@ impl Array {
         }
     }
 
-    /// Passes when it is durable that `region` is to be resynced after a crash: its check units are
-    /// about to be written without a record. Else parks `job`.
+    /// Passes when it is durable that `region` is to be resynced after a crash, because its check
+    /// units are about to be written without a record. Otherwise parks `job`.
     pub(crate) fn pass_unlogged(&mut self, region: Region, job: JobId) -> bool {
         self.records.resync.set(region);
         self.pass_resync_durable(region, job)
     }
 
-    /// Passes when `region` need not be resynced, or it is durable that it has to be.
+    /// Passes when `region` needs no resync, or its resync bit is durable. Otherwise parks `job`.
     pub(crate) fn pass_resync_durable(&mut self, region: Region, job: JobId) -> bool {
         let records = &mut self.records;
         if records.resync_is_durable(region) {
@@ -797,12 +806,12 @@ impl Array {
         false
     }
 
-    /// Jobs that wait for the map look at it again.
+    /// Jobs that wait for the bitmap check their condition again.
     pub(crate) fn wake_bitmap_waiters(&mut self) {
         self.cx.runnable.extend(self.records.bitmap_waiters.drain(..));
     }
 
-    /// Jobs that wait for what may never come now look again.
+    /// All jobs that wait for something that may never come check their condition again.
     pub(crate) fn wake_all(&mut self) {
         self.wake_bitmap_waiters();
         self.cx.runnable.extend(self.records.barrier_waiters.drain(..));

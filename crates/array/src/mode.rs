@@ -1,15 +1,15 @@
-//! Whether and how an array serves.
+//! The modes of an array: whether it serves requests, and which.
 
-/// Whether and how the array serves.
+/// Whether the array serves requests, and which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// It reads and writes.
     Serving,
-    /// It reads only: it was opened so, or a member has no space left.
+    /// It reads only, because it was opened read-only, or because a member has no space left.
     ReadOnly,
-    /// It finishes what it began and takes nothing new.
+    /// It finishes running work and accepts no new requests.
     Stopping,
-    /// It is stopped: nothing is in flight and all is recorded.
+    /// It is stopped: nothing is in flight, and its metadata is written.
     Stopped,
     /// Another server has opened it: nothing is read or written any more, and all requests fail.
     Superseded,
@@ -19,7 +19,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Whether the array was left as it is: nothing is handed out any more.
+    /// Whether the array was abandoned: no more effects are handed out.
     pub(crate) fn is_abandoned(self) -> bool {
         matches!(self, Mode::Superseded | Mode::Halted)
     }

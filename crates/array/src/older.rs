@@ -1,10 +1,10 @@
-//! Members whose own metadata is older than the others': copies that were taken earlier, or members
-//! that lost what they had called durable (G5). Their data is not believed.
+//! Finds members whose own metadata is older than the others': copies that were taken earlier, or
+//! members that lost writes which they had reported as durable (G5). Their data is not believed.
 //!
-//! A writing of the map, the table or the list begins when the one before is durable on all
-//! members. So a member that was there all the time holds at least the one before the newest, and
-//! at least what a superblock says to be durable everywhere. A member that cannot read its banks,
-//! or finds them torn, says nothing about its age.
+//! A write of the bitmap, the table or the bad-block log begins only when the write before is
+//! durable on all members. So a member that was always there holds at least the version before the
+//! newest, and at least the version that a superblock calls durable on all members. If a member's
+//! banks cannot be read, or are torn, its age is not known.
 
 use crate::assembly::Assembly;
 use crate::format::bad_block_log::BadBlockLog;
@@ -14,7 +14,7 @@ use crate::format::superblock::{EntryState, Recorded};
 use crate::identity::Identity;
 use crate::planted::{Bug, is_planted};
 
-/// Places of `assembly` whose members are older than others.
+/// Slots of `assembly` whose members are older than others.
 pub(crate) fn older_slots(
     assembly: &Assembly,
     bitmaps: &[Banks],
@@ -24,7 +24,7 @@ pub(crate) fn older_slots(
     let (array, regions) = (assembly.superblock.array, assembly.geometry.layout().region_count());
     let Recorded { map, table, list, .. } = assembly.superblock.recorded;
     let block = assembly.geometry.block();
-    // What claims to be from a session that never was says nothing.
+    // A version with a number from a session that never was is ignored.
     let horizon = assembly.horizon();
     let within = |sequence: &u64| horizon.reaches(*sequence);
     let bitmap_sequence =
@@ -66,7 +66,7 @@ fn older_of(
     let banks = held.iter().flat_map(|(_, banks)| banks);
     let sequences: Vec<u64> = banks.filter_map(|one| one.sequence()).collect();
     let newest = sequences.iter().copied().max().unwrap_or(0);
-    // What the session before wrote last need not have reached all.
+    // The last version of the session before may not have reached all members.
     let in_session = |sequence: &u64| *sequence < newest && sequence >> 32 == newest >> 32;
     let before = sequences.iter().copied().filter(in_session).max().unwrap_or(0);
     let least = before.max(recorded.min(newest));
@@ -77,19 +77,20 @@ fn older_of(
     held.iter().filter(|(_, banks)| is_older(banks)).map(|(slot, _)| *slot).collect()
 }
 
-/// The newest map in a member's banks; none, if one of them cannot be read or is torn.
+/// The sequence number of the newest bitmap in a member's banks; `None` if a bank cannot be read or
+/// is torn.
 pub(crate) fn newest_bitmap(banks: &Banks, array: Identity, regions: u32) -> Option<u64> {
     let sequence = |bytes: &[u8]| Some(StoredBitmap::decode(bytes, array, regions)?.sequence);
     let [first, second] = [0, 1].map(|bank| held(banks[bank].as_deref(), sequence).sequence());
     Some(first?.max(second?))
 }
 
-/// What a bank says.
+/// The content of a bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Held {
     /// It cannot be read, or is torn.
     Unknown,
-    /// This writing; 0 where there never was one.
+    /// The version with this number; 0 if none was ever written.
     Sequence(u64),
 }
 

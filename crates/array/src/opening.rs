@@ -49,7 +49,7 @@ pub struct NewArray {
     pub zeroed: bool,
 }
 
-/// What to write to a member, in this order, each durable before the next.
+/// The writes that create a member's metadata, in this order, each durable before the next.
 pub type Image = Vec<(Sector, Vec<u8>)>;
 
 /// The metadata of a new array, by member.
@@ -93,7 +93,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             image.push((geometry.table_at(1), table_bytes.clone()));
             image.push((geometry.table_at(0), vec![0; table_bytes.len()]));
         }
-        // A list without a header is none.
+        // A bad-block log without a header counts as empty.
         let bad_block_logs = (0..2).filter_map(|bank| geometry.bad_block_log_at(bank));
         image.extend(bad_block_logs.map(|(at, _)| (at, vec![0; SUPERBLOCK_BYTES])));
         let copies = Geometry::superblocks_at(*length);
@@ -103,7 +103,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
     new.members.iter().enumerate().map(image).collect()
 }
 
-/// How an array is to be opened.
+/// The input for opening an array.
 #[derive(Debug)]
 pub struct Opening {
     /// The array, put together.
@@ -114,17 +114,17 @@ pub struct Opening {
     pub spares: Vec<MemberInfo>,
     /// By slot: both write-intent bitmaps, as read.
     pub bitmaps: Vec<Banks>,
-    /// By slot: both tables of the regions' logs, as read; none where there are no logs.
+    /// By slot: both tables of the regions' logs, as read; empty without logs.
     pub tables: Vec<Banks>,
-    /// By slot: both bad-block logs, as read; none where there is no room for them.
+    /// By slot: both bad-block logs, as read; empty if the array has no room for them.
     pub bad_block_logs: Vec<Banks>,
-    /// By slot: what the commit log holds.
+    /// By slot: the content of the commit log.
     pub commits: Vec<CommitLogContent>,
     /// A fresh identity for this session.
     pub session: Identity,
     /// Open without writing anything.
     pub read_only: bool,
-    /// Open though something may be lost.
+    /// Open although data may be lost.
     pub force: bool,
     /// Bounds, thresholds and pace.
     pub tuning: Tuning,
@@ -134,7 +134,7 @@ impl Array {
     /// Opens an array. Its first effects record the new session; hosts may be served at once.
     ///
     /// # Errors
-    /// Too much is missing, or something may be lost and [`Opening::force`] is not set.
+    /// Too much is missing, or data may be lost and [`Opening::force`] is not set.
     pub fn open(now: Instant, opening: Opening) -> Result<Array, AssemblyError> {
         match opening.assembly.geometry.organization().update {
             Update::Floating => Err(AssemblyError::NobodyPlaces),
@@ -142,7 +142,7 @@ impl Array {
         }
     }
 
-    /// The same, on models of drives and without payload: never for data that anybody wants back.
+    /// The same for simulations: on models of drives and without payload. Not for real data.
     ///
     /// # Errors
     /// As [`Array::open`].
@@ -188,10 +188,10 @@ impl Array {
         let taken_on_trust = trusted_regions(assembly, &map);
         let starts_over = *force && !taken_on_trust.is_empty();
         if *force {
-            // Where parity stands in for data it is the data now: there is nothing else that it
-            // could not fit. A rebuild that was under way starts over, so that this is true of all
-            // of the member. (With several sublogs, or several groups without logs, some stripes of
-            // a region lie beside the member: those are still to be resynced.)
+            // With `force`, parity that stands in for missing data defines that data: it fits by
+            // definition. A rebuild that was under way starts over, so that this holds for the
+            // whole member. (With several sublogs, or several groups without logs, some stripes of
+            // a region have no unit on the missing member: those are still to be resynced.)
             let all_stripes = match geometry.layout().logs() {
                 Some(logs) => logs.shape().sublogs == 1,
                 None => geometry.layout().groups() == 1 || is_planted(Bug::ForceTrustsAllGroups),
@@ -212,7 +212,8 @@ impl Array {
         let session_number = superblock.session_number + 1;
         let first_sequence = first_sequence(session_number);
         let mut sessions = vec![*session];
-        // An opening that did not come to an end has written nothing: who missed it missed nothing.
+        // An opening that did not come to its end has written no data: members that were absent in
+        // it have missed nothing.
         let vain = usize::from(superblock.opening);
         sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
         let found = commits.into_iter().map(|content| content.found).collect();
@@ -220,7 +221,8 @@ impl Array {
         if *read_only && logs.as_ref().is_some_and(Logs::is_to_be_recovered) {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
         }
-        // Where parity was taken for the data, who is away has something else.
+        // Where parity was accepted as data, an absent member holds something else, and may not
+        // return.
         let standing = standings(assembly, members, tuning.bitmap && !starts_over);
         returning::merge_out_of_sync(&mut map, &standing);
         let records = Records::new(
@@ -271,7 +273,7 @@ impl Array {
         Ok(array)
     }
 
-    /// A rebuild that was under way goes on where it was recorded.
+    /// A rebuild that was under way goes on at its recorded frontier.
     fn resume_rebuild(&mut self) {
         let slots = (0..self.cx.geometry.members()).map(Slot::new);
         for slot in slots {
@@ -283,7 +285,7 @@ impl Array {
         }
     }
 
-    /// Logs on members that are missing are lost; what the others hold is folded into the parity.
+    /// Logs on missing members are lost; records of the other logs are folded into the parity.
     fn settle_after_opening(&mut self) {
         if self.cx.mode != Mode::Serving {
             return;
@@ -299,8 +301,8 @@ impl Array {
     }
 }
 
-/// By member, in the order of their numbers: the copy of its superblock to be written first, so
-/// that a sound one is left at any time, and whose session they name.
+/// By member, in the order of their numbers: the copy of its superblock to write first, so that a
+/// sound copy is left at any time; and the session that its copies name.
 fn superblocks_found(assembly: &Assembly) -> impl Iterator<Item = Option<(usize, Epoch)>> + '_ {
     let candidates = assembly.slots.iter().copied().chain(assembly.spares.iter().copied().map(Some));
     candidates.map(|candidate| {
@@ -311,8 +313,8 @@ fn superblocks_found(assembly: &Assembly) -> impl Iterator<Item = Option<(usize,
     })
 }
 
-/// Takes members away whose own metadata is older than the others', unless the array needs them and
-/// that is accepted.
+/// Leaves members out whose own metadata is older than the others'. If the array needs them, that
+/// takes `force`, and they stay.
 fn leave_out_older(opening: &mut Opening) -> Result<Vec<Slot>, AssemblyError> {
     let Opening { assembly, bitmaps, tables, bad_block_logs, force, .. } = opening;
     let older = older_slots(assembly, bitmaps, tables, bad_block_logs);
@@ -330,7 +332,7 @@ fn leave_out_older(opening: &mut Opening) -> Result<Vec<Slot>, AssemblyError> {
     Ok(older.into_iter().map(Slot::new).collect())
 }
 
-/// How far a rebuild has come. Of a frontier behind the array's end nothing is believed.
+/// The recorded frontier of a rebuild. A frontier behind the array's end is ignored.
 fn recorded_frontier(assembly: &Assembly) -> u64 {
     let stripes = assembly.geometry.layout().stripes();
     let frontier = |entry: &Entry| match entry.state {
@@ -354,8 +356,8 @@ fn gone(assembly: &Assembly) -> Vec<Slot> {
     (0..assembly.geometry.members()).filter(|slot| !whole(*slot)).map(Slot::new).collect()
 }
 
-/// Regions whose parity may not fit and has to stand in for data of a member that is gone. Copies
-/// need no other copy to be read.
+/// Regions whose parity may not fit and has to stand in for data of a missing member. Empty with
+/// copies: these can be read without another copy.
 fn trusted_regions(assembly: &Assembly, map: &StoredBitmap) -> Vec<Region> {
     if !assembly.geometry.keeps_parity() {
         return Vec::new();
@@ -379,7 +381,7 @@ fn refuse_trust(assembly: &Assembly, regions: u32) -> Result<(), AssemblyError> 
     })
 }
 
-/// Whether members that are away may return is for the caller to say.
+/// The state of each slot. The caller says (by `believes`) whether absent members may return.
 fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool) -> Vec<Standing> {
     let standing = |(slot, info): (usize, &Option<MemberInfo>)| {
         let entry = assembly.superblock.table[slot];
@@ -396,9 +398,8 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool
     members.iter().enumerate().map(standing).collect()
 }
 
-/// Where records are durable before their data, regions whose log stands on a member that is
-/// missing, or was not whole, cannot be redone: their parity follows from their data, all of which
-/// stands elsewhere.
+/// With `journal`: regions that cannot be redone because their log is on a member that is missing,
+/// or was not whole. Their parity is computed from their data, all of which is on other members.
 fn unrecoverable(
     assembly: &Assembly,
     commits: &[CommitLogContent],
@@ -417,9 +418,8 @@ fn unrecoverable(
     regions.into_iter().for_each(|region| map.resync.set(region));
 }
 
-/// After a clean shutdown the logs of dirty regions are still to be read. After any other they are
-/// void, unless records were durable before their data: then what the commit logs hold is to be
-/// redone.
+/// After a clean shutdown the logs of dirty regions are still to be read. Otherwise they are void,
+/// unless the array has commit logs: then their records are to be redone.
 fn open_logs(
     opening: &Opening,
     map: &StoredBitmap,
@@ -452,8 +452,8 @@ fn open_logs(
     Some(logs)
 }
 
-/// After a crash: members whose commit log could be read, and has lost entries that count. Where
-/// none of the last session is left all of them are lost: each session begins with one.
+/// After a crash: members whose commit log could be read but has lost entries that count. Each
+/// session begins with an entry; if there is none of the last session, all of its entries are lost.
 fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec<Slot> {
     let superblock = &assembly.superblock;
     if superblock.clean || is_planted(Bug::LostEntriesIgnored) {
@@ -470,7 +470,7 @@ fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec
     (0..assembly.geometry.members()).map(Slot::new).filter(is_damaged).collect()
 }
 
-/// Takes in what the members' commit logs hold.
+/// Takes in the entries of the members' commit logs.
 fn open_commit_logs(
     geometry: &Geometry,
     map: &StoredBitmap,
@@ -490,7 +490,7 @@ fn open_commit_logs(
     logs.commits = Some(commits);
 }
 
-/// How long a member must be for its superblocks to be found: the caller reads
+/// Whether a member is long enough to have superblocks. If so, the caller can read
 /// [`Geometry::superblocks_at`].
 pub fn is_long_enough(length: Sectors) -> bool {
     length >= crate::geometry::ALIGNMENT * 2

@@ -1,12 +1,12 @@
-//! An organization is four choices: layout, code, update, read. The names that people know are rows
-//! of one table; a combination that makes no sense is refused with the reason.
+//! Organizations: an organization is four choices (layout, code, update, read). The usual names are
+//! rows of one table. A combination that makes no sense is refused with the reason.
 
 use parlour_units::words::{did_you_mean, meant};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Rotation;
 
-/// Where units live.
+/// Where units are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayoutChoice {
@@ -18,19 +18,19 @@ pub enum LayoutChoice {
     Neighbours,
     /// The second half (third, …) of the members repeats the first.
     Shadows,
-    /// One check unit a stripe.
+    /// One check unit in each stripe.
     Parity(Rotation),
     /// Regions, each with parity and a log.
     Regions,
     /// Striped over all members; copies on the next member, in a later section of it.
     Far,
-    /// One check unit a stripe; cylinders of data and cylinders of parity, each with a track's
-    /// worth of free room.
+    /// One check unit in each stripe; there are cylinders of data and cylinders of parity, each
+    /// with one track's worth of free positions.
     Cylinders,
 }
 
 impl LayoutChoice {
-    /// Each choice.
+    /// All choices.
     pub const ALL: [LayoutChoice; 12] = [
         LayoutChoice::Concatenated,
         LayoutChoice::Striped,
@@ -52,24 +52,24 @@ impl LayoutChoice {
     }
 }
 
-/// How check units follow from data units.
+/// How check units are computed from data units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
-    /// There are none.
+    /// There are no check units.
     None,
-    /// Each repeats the one data unit.
+    /// Each check unit is a copy of the only data unit.
     Copy,
-    /// One, the exclusive or of all data units.
+    /// There is one check unit, the exclusive or of all data units.
     Xor,
 }
 
 impl Code {
-    /// Each choice.
+    /// All choices.
     pub const ALL: [Code; 3] = [Code::None, Code::Copy, Code::Xor];
 }
 
-/// When check units follow a write.
+/// When check units are updated after a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
@@ -77,33 +77,34 @@ pub enum Update {
     InPlace,
     /// Later, from a log of parity updates (Stodolsky §2).
     Logged,
-    /// With the write; data and parity go wherever in their cylinders the heads come first
-    /// (Stodolsky §4). For drives that tell where their heads are, which only simulated ones do.
+    /// With the write; data and parity are written to the position of their cylinder that the heads
+    /// reach first (Stodolsky §4). This needs drives that report where their heads are; only
+    /// simulated ones do.
     Floating,
 }
 
 impl Update {
-    /// Each choice.
+    /// All choices.
     pub const ALL: [Update; 3] = [Update::InPlace, Update::Logged, Update::Floating];
 }
 
-/// What a crash may cost where parity follows from a log.
+/// The effect of a crash if parity updates are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consistency {
-    /// Records are buffered and the data is overwritten at once; after a crash, regions that were
+    /// Records are buffered, and the data is overwritten at once. After a crash, regions that were
     /// being written are resynced from their data (the papers' behaviour).
     #[default]
     #[serde(alias = "resync")]
     Bitmap,
-    /// No data is overwritten before its record is durable; after a crash records are redone, and
+    /// No data is overwritten before its record is durable. After a crash records are redone, and
     /// no parity is computed anew.
     #[serde(alias = "logged")]
     Journal,
 }
 
 impl Consistency {
-    /// Each choice.
+    /// All choices.
     pub const ALL: [Consistency; 2] = [Consistency::Bitmap, Consistency::Journal];
 
     /// Its name, as in commands and configuration.
@@ -129,13 +130,13 @@ pub enum ReadChoice {
     ShortestQueue,
     /// The copy whose member's head is nearest.
     NearestHead,
-    /// Any copy, as if drawn: the request's number, mixed, says which. The same requests read the
-    /// same copies.
+    /// A pseudo-random copy, determined by the request's number. The same requests read the same
+    /// copies.
     Random,
 }
 
 impl ReadChoice {
-    /// Each choice.
+    /// All choices.
     pub const ALL: [ReadChoice; 6] = [
         ReadChoice::Direct,
         ReadChoice::Primary,
@@ -146,20 +147,20 @@ impl ReadChoice {
     ];
 }
 
-/// A row of the table.
+/// The four choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Organization {
-    /// Where units live.
+    /// Where units are placed.
     pub layout: LayoutChoice,
-    /// How check units follow from data units.
+    /// How check units are computed from data units.
     pub code: Code,
-    /// When they follow.
+    /// When check units are updated.
     pub update: Update,
-    /// Which copy answers.
+    /// Which copy answers a read.
     pub read: ReadChoice,
 }
 
-/// Why a combination makes no sense.
+/// Why a combination of choices makes no sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedCombination {
     /// A layout without check units has nothing to encode.
@@ -180,10 +181,10 @@ pub enum RefusedCombination {
     /// Regions without logging waste the log's space.
     #[error("with parity updated in place the regions' logs would be wasted space; use a parity layout")]
     UnusedLog,
-    /// Only the layout in cylinders has free room.
+    /// Only the layout in cylinders has free positions.
     #[error("this layout has no free room for units to float in; use layout = cylinders")]
     NoRoom,
-    /// Free room without floating is wasted.
+    /// Free positions without floating units are wasted.
     #[error("with units that stay in place the cylinders' free room would be wasted; use a parity layout")]
     UnusedRoom,
     /// There is no choice of copies.
@@ -195,10 +196,10 @@ pub enum RefusedCombination {
 }
 
 impl Organization {
-    /// Whether the four choices make sense together.
+    /// Checks that the four choices make sense together.
     ///
     /// # Errors
-    /// The reason why not.
+    /// The reason why they do not.
     pub fn check(self) -> Result<(), RefusedCombination> {
         use RefusedCombination as Refused;
         match (self.layout, self.code) {
@@ -227,14 +228,14 @@ impl Organization {
         }
     }
 
-    /// The row called `name`, in capitals or not.
+    /// The row with this `name`, in upper or lower case.
     ///
     /// # Errors
-    /// The name is not in the table; the error names the one that may have been meant.
+    /// The name is not in the table; the error suggests a similar name, if there is one.
     pub fn named(name: &str) -> Result<&'static NamedOrganization, UnknownOrganization> {
         let lower = name.to_lowercase();
         NAMED.iter().chain(&SIMULATED).find(|row| row.name == lower).ok_or_else(|| {
-            // In a configuration file it may hold anything.
+            // The name may come from a configuration file and contain any characters.
             let name = name.escape_debug().to_string();
             match UNBUILT.contains(&lower.as_str()) {
                 true => UnknownOrganization::TwoParities { name },
@@ -261,9 +262,9 @@ pub enum UnknownOrganization {
         known()
     )]
     Name {
-        /// What was asked for.
+        /// The name that was requested.
         name: String,
-        /// What may have been meant.
+        /// A similar name.
         meant: Option<&'static str>,
     },
     /// It needs a second parity.
@@ -273,24 +274,24 @@ pub enum UnknownOrganization {
         known()
     )]
     TwoParities {
-        /// What was asked for.
+        /// The name that was requested.
         name: String,
     },
 }
 
-/// All names, for messages.
+/// All names, for error messages.
 fn known() -> String {
     let served: Vec<&str> = NAMED.iter().map(|row| row.name).collect();
     let simulated: Vec<&str> = SIMULATED.iter().map(|row| row.name).collect();
     format!("{}; in simulations, {}", served.join(", "), simulated.join(", "))
 }
 
-/// A row with the name that people know it by.
+/// An organization with its usual name.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedOrganization {
     /// The name, as in commands and configuration.
     pub name: &'static str,
-    /// What it is, in a few words.
+    /// A short description.
     pub about: &'static str,
     /// The four choices.
     pub organization: Organization,
@@ -303,7 +304,7 @@ pub struct NamedOrganization {
 pub enum Copies {
     /// Units are not copied.
     One,
-    /// Two, unless told otherwise.
+    /// Two by default.
     Two,
     /// As many as there are members.
     Members,
@@ -321,7 +322,7 @@ const fn row(
     NamedOrganization { name, about, organization: Organization { layout, code, update, read }, copies }
 }
 
-/// The table. Rows that come later are put at its end.
+/// The table. New rows are added at its end.
 pub const NAMED: [NamedOrganization; 10] = {
     use {Code::*, LayoutChoice::*, ReadChoice::*, Update::*};
     [
@@ -365,8 +366,7 @@ pub const NAMED: [NamedOrganization; 10] = {
             Direct,
             Copies::One,
         ),
-        // The first copies are nearest to the members' beginnings, and only they lie behind one
-        // another.
+        // First copies are nearest to the members' beginnings; only they are contiguous.
         row(
             "raid1-far",
             "every member a copy, of which each begins with another part",
@@ -411,7 +411,7 @@ mod tests {
         assert_eq!(Organization::named("RAID5").map(|row| row.name), Ok("raid5"));
     }
 
-    /// `raid6` was answered with "did you mean 'raid0'?".
+    /// Regression test. `raid6` was answered with "did you mean 'raid0'?".
     #[test]
     fn two_parities_are_said_not_to_exist_and_what_survives_two_failures_is_named() {
         for name in ["raid6", "RAID6", "raidz2"] {

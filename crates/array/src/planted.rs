@@ -1,10 +1,10 @@
-//! Known bugs that can be planted, one at a time, so that the tests themselves are tested.
+//! Known bugs that can be planted, one at a time, to test the tests themselves.
 //!
-//! Nothing of this is in a program that people run: without the feature `planted-bugs`,
-//! [`is_planted`] is the constant `false`. With it, [`plant`] chooses the bug of the whole process.
+//! A released program contains none of this: without the feature `planted-bugs`, [`is_planted`] is
+//! the constant `false`. With it, [`plant`] chooses the bug of the whole process.
 
-// A program that is given to users is built without debug assertions: planted bugs cannot be in it,
-// whoever asks for them. (`crates/array/tests/released.rs` tries.)
+// Released programs are built without debug assertions, so planted bugs cannot be compiled into
+// them. (`crates/array/tests/released.rs` tries.)
 #[cfg(all(feature = "planted-bugs", not(debug_assertions)))]
 compile_error!(
     "the feature planted-bugs puts known bugs into the array, for tests of the tests: it cannot be built without debug \
@@ -29,87 +29,88 @@ pub enum Bug {
     FlushSkipsMember,
     /// A host's flush flushes nothing.
     FlushDoesNothing,
-    /// A member that could not flush is asked again later, and believed when it says that it did.
+    /// A member that could not flush is flushed again later, and its success is believed.
     FailedFlushForgotten,
-    /// A durable write of data is none.
+    /// A durable write of data is not durable.
     DurableIgnored,
-    /// Writes go on before the exclusion of a member is durable (nor do they wait for what it will
-    /// miss).
+    /// Writes go on before the exclusion of a member is durable. (Nor do they wait for a durable
+    /// mark of the regions that it will miss.)
     WritesBeforeExclusion,
-    /// The rebuild's frontier is recorded before what was rebuilt is flushed.
+    /// The rebuild's frontier is recorded before the rebuilt data is flushed.
     FrontierBeforeFlush,
     /// A rebuild takes no stripe locks.
     RebuildWithoutLock,
-    /// Stripe locks keep nobody out.
+    /// Exclusive stripe locks exclude no other job.
     LocksShared,
-    /// Some parity is not written when a log is reintegrated.
+    /// A reintegration leaves some parity unwritten.
     LogTruncatedBeforeParity,
-    /// What a later overwrite record covers is reintegrated too.
+    /// Records that a later overwrite record covers are reintegrated too.
     OverwriteOrderIgnored,
-    /// Parity is used in place while its log holds more.
+    /// Parity is used in place while its log holds newer records.
     ParityBehindLogUsed,
     /// Records are called applied before the exclusion of a member whose parity lacks them is
     /// durable.
     AppliedBeforeExclusion,
-    /// What is written while a member is away is not remembered as missed.
+    /// Regions that are written while a member is absent are not marked out of sync.
     MissedForgotten,
-    /// What a member had not flushed when it was excluded is not remembered as missed.
+    /// Regions that a member had not flushed when it was excluded are not marked out of sync.
     UnflushedNotMissed,
-    /// What is resynced while a member is away is not remembered as missed.
+    /// Regions that are resynced while a member is absent are not marked out of sync.
     ResyncNotMissed,
-    /// A member that was away returns whatever session it saw last.
+    /// A member returns even if it has seen another session last.
     AnySessionReturns,
     /// A member that missed a session is believed.
     StaleMemberBelieved,
     /// A write while a member is missing does not update parity.
     DegradedWriteForgetsParity,
-    /// Copies are resynced from the last, and read from the first.
+    /// Copies are resynced from the last copy, but read from the first.
     ResyncFromWrongCopy,
-    /// The preread cache keeps what was overwritten.
+    /// The preread cache keeps data that was overwritten.
     CacheNotInvalidated,
     /// An unreadable unit is repaired from parity that does not fit.
     RepairFromUnsynced,
-    /// A scrub repairs what it was to report.
+    /// A scrub repairs mismatches that it should only report.
     ScrubRepairsUnasked,
     /// A region is marked clean while it is written to.
     DirtyBitClearedEarly,
     /// Data is written without parity before it is durable that the parity is unrecoverable.
     WritesBeforeListed,
-    /// A block comes off the bad-block log before what was written there is durable.
+    /// A block comes off the bad-block log before the data that was written there is durable.
     ListedWithoutFlush,
-    /// A block that cannot be computed in a rebuild is passed over, and does not go on the list.
+    /// A block that cannot be computed in a rebuild is passed over without going on the bad-block
+    /// log.
     PassedOverUnlisted,
-    /// What could not be read when it was to be compared after a crash is believed as soon as it
-    /// can be read.
+    /// A block that could not be read when it was to be compared after a crash is believed as soon
+    /// as it can be read.
     UncomparedBelieved,
-    /// The same once power is cut again, because a table counts its records before it is durably on
-    /// the list.
+    /// The same after a second power cut, because a table counts the block's records before the
+    /// bad-block log with the block is durable.
     TableBeforeList,
-    /// The copy of the superblock that is sound is overwritten first.
+    /// The sound copy of the superblock is overwritten first.
     SoundSuperblockFirst,
-    /// An opening that came to no end counts as a session.
+    /// An opening that did not come to its end counts as a session.
     VainOpeningCounts,
-    /// A repair whose member is gone counts as data lost.
+    /// A repair whose member is gone counts as a loss of data.
     RepairLostWithMember,
-    /// A rebuild gives up where one of several copies cannot be read.
+    /// A rebuild gives up if one of several copies cannot be read.
     RebuildFromOneCopyOnly,
-    /// Forced to open, the array trusts parity in groups where nothing is missing.
+    /// Opened with `force`, the array trusts parity in groups without missing members.
     ForceTrustsAllGroups,
-    /// Superblocks are not asked to be durable.
+    /// Superblocks are not written durably.
     SuperblockNotDurable,
     /// Both copies of a superblock are written at the same time.
     SuperblockCopiesAtOnce,
-    /// Write-intent bitmaps are not asked to be durable.
+    /// Write-intent bitmaps are not written durably.
     MapNotDurable,
-    /// Tables of applied records are not asked to be durable.
+    /// Tables of applied records are not written durably.
     TableNotDurable,
-    /// Records are not asked to be durable before their data is written.
+    /// Records are not durable before their data is written.
     CommitNotDurable,
-    /// Whole stripes become zeroes before the record that says so is durable.
+    /// Whole stripes become zeroes before their zero record is durable.
     ZeroedBeforeRecord,
-    /// Intents are not asked to be durable before parity is rewritten.
+    /// Intents are not durable before parity is rewritten.
     IntentNotDurable,
-    /// Segments are not asked to be durable before the commit log forgets their records.
+    /// Segments are not durable before the commit log forgets their records.
     AppendNotDurable,
     /// Regions are marked clean without a flush.
     CleanWithoutFlush,
@@ -117,66 +118,67 @@ pub enum Bug {
     StopWithoutFlush,
     /// Commit logs forget entries whose data was not flushed.
     CommitFlushSkipped,
-    /// Parity into which a log went is not flushed before the log is emptied.
+    /// The parity of a reintegration is not flushed before the log is emptied.
     ReintegrationFlushSkipped,
-    /// A log is emptied before it is recorded that its parity holds it.
+    /// A log is emptied before it is recorded that its parity contains the records.
     LogEmptiedBeforeTable,
-    /// What was resynced is not flushed before the region is logged again.
+    /// The writes of a resync are not flushed before the region is logged again.
     ResyncFlushSkipped,
-    /// A region is logged again before it is recorded that nothing in its old log counts.
+    /// A region is logged again before it is recorded that its old log does not count.
     LoggedAgainBeforeTable,
-    /// What was redone after a crash is not flushed before hosts see it.
+    /// The writes of a redo are not flushed before hosts can read them.
     RedoFlushSkipped,
-    /// After a crash, what records lack in their data is not redone.
+    /// After a crash, missing differences are not redone.
     RecoverySkipsRecords,
-    /// A reintegration that a crash cut off is done again from its start.
+    /// A reintegration that a crash cut off is repeated from its start.
     IntentsForgotten,
-    /// Parity that cannot be read is mended from the data alone, though its records go on counting.
+    /// Parity that cannot be read is repaired from the data alone, although its records still
+    /// count.
     MendedWithoutRecords,
-    /// A record that stands in two places counts twice.
+    /// A record that is stored in two places counts twice.
     RecordCountsTwice,
-    /// Records from before they were folded into the parity count again.
+    /// Records that are already in the parity count again.
     AppliedRecordsCount,
-    /// A log that was lost is forgotten, and its region not resynced.
+    /// A log that was lost is forgotten, and its region is not resynced.
     LostLogNotResynced,
-    /// What an opening has given up is read before that is recorded.
+    /// Data that depends on records which an opening has given up is read before that is recorded.
     GivenUpReadAtOnce,
-    /// A durable write to an array without a member is answered before the parity that holds it is
-    /// flushed.
+    /// In an array with a missing member, a durable write is answered before the parity that holds
+    /// it is flushed.
     DegradedDurableNotFlushed,
-    /// A flush of an array without a member passes by what its logs hold.
+    /// In an array with a missing member, a flush does not wait for the records in its logs.
     DegradedFlushBeforeParity,
-    /// A commit log that has lost entries is taken for what is left of it.
+    /// A commit log that has lost entries counts as whole.
     LostEntriesIgnored,
-    /// A region's log that has lost records is taken for what is left of it.
+    /// A region's log that has lost records counts as whole.
     MissingRecordsIgnored,
-    /// What is read of a log is folded into the parity unseen.
+    /// Payloads that are read from a log are folded into the parity unverified.
     PayloadsUnverified,
-    /// After a crash, what is none of what was written is left as it is.
+    /// After a crash, sectors that fit none of their records are left as they are.
     UnlikeSectorsKept,
-    /// A commit log forgets records before a table counts on the segment that holds them.
+    /// A commit log forgets records before a table counts the segment that holds them.
     RecordsForgottenBeforeTable,
     /// A member whose own metadata is older than the others' is believed.
     OlderMemberBelieved,
-    /// A new member gets map, table and list in one of their banks only.
+    /// A new member gets bitmap, table and bad-block log in one of their banks only.
     JoiningMemberInformedOnce,
-    /// What finds no room for its metadata is served on.
+    /// A lack of space for metadata is ignored.
     UnrecordedServedOn,
-    /// A reintegration that found no memory or space gives its log up.
+    /// A reintegration without memory or space gives its log up.
     LogGivenUpForSpace,
-    /// The engine asks the kernel for no write to be durable.
+    /// The engine never asks the kernel for a durable write.
     #[cfg_attr(not(feature = "planted-bugs"), expect(dead_code, reason = "it is the engine's"))]
     SyncFlagDropped,
-    /// The engine asks the kernel for no flush.
+    /// The engine never asks the kernel for a flush.
     #[cfg_attr(not(feature = "planted-bugs"), expect(dead_code, reason = "it is the engine's"))]
     MemberFlushSkipped,
 }
 
 #[cfg(feature = "planted-bugs")]
 impl Bug {
-    /// Bugs that cases on an array in peace find.
+    /// Bugs that are found without faults.
     pub const ALL: [Bug; 2] = [Bug::ParityRotatesAstray, Bug::AlwaysModifies];
-    /// Bugs that need faults to be found.
+    /// Bugs that are found with faults.
     pub const UNDER_FAULTS: [Bug; 29] = [
         Bug::WritesBeforeDirtyBit,
         Bug::FlushSkipsMember,
@@ -232,9 +234,9 @@ impl Bug {
     /// Bugs of the bad-block log.
     pub const OF_LISTS: [Bug; 3] =
         [Bug::WritesBeforeListed, Bug::ListedWithoutFlush, Bug::PassedOverUnlisted];
-    /// Bugs of what cannot be read, once or twice, after a crash.
+    /// Bugs of blocks that cannot be read, once or twice, after a crash.
     pub const OF_STUTTERS: [Bug; 2] = [Bug::UncomparedBelieved, Bug::TableBeforeList];
-    /// Bugs of logs that are damaged.
+    /// Bugs of damaged logs.
     pub const OF_DAMAGE: [Bug; 5] = [
         Bug::LostEntriesIgnored,
         Bug::MissingRecordsIgnored,
@@ -244,17 +246,17 @@ impl Bug {
     ];
     /// Bugs of members that are older than the others.
     pub const OF_OLDER_MEMBERS: [Bug; 2] = [Bug::OlderMemberBelieved, Bug::JoiningMemberInformedOnce];
-    /// Bugs of what finds no room or memory.
+    /// Bugs that concern a lack of space or memory.
     pub const OF_SHORTAGES: [Bug; 2] = [Bug::UnrecordedServedOn, Bug::LogGivenUpForSpace];
-    /// Bugs of what a member that is away misses.
+    /// Bugs that concern the regions that an absent member misses.
     pub const OF_ABSENCE: [Bug; 1] = [Bug::ResyncNotMissed];
-    /// Bugs for which a few writes, cut off everywhere, are enough.
+    /// Bugs that a few writes, cut off at every point, are enough to find.
     pub const OF_CUTS: [Bug; 4] =
         [Bug::FlushDoesNothing, Bug::WritesBeforeDirtyBit, Bug::GivenUpReadAtOnce, Bug::ZeroedBeforeRecord];
     /// Bugs of members that are excluded while parity is written.
     pub const OF_EXCLUSION: [Bug; 1] = [Bug::AppliedBeforeExclusion];
-    /// Bugs that take away what makes something durable before something else: power has to be
-    /// pulled to find them.
+    /// Bugs that remove what makes something durable before something else: finding them takes a
+    /// power cut.
     pub const OF_DURABILITY: [Bug; 25] = [
         Bug::FlushDoesNothing,
         Bug::FlushSkipsMember,
@@ -292,12 +294,12 @@ mod chosen {
 
     static PLANTED: AtomicU8 = AtomicU8::new(0);
 
-    /// Plants `bug` in all arrays of this process, in place of the one before.
+    /// Plants `bug` in all arrays of this process, instead of the one before.
     pub fn plant(bug: Option<Bug>) {
         PLANTED.store(bug.map_or(0, |bug| bug as u8), Ordering::SeqCst);
     }
 
-    /// Whether `bug` is there.
+    /// Whether `bug` is planted.
     pub fn is_planted(bug: Bug) -> bool {
         PLANTED.load(Ordering::Relaxed) == bug as u8
     }
@@ -306,7 +308,7 @@ mod chosen {
 #[cfg(feature = "planted-bugs")]
 pub use chosen::{is_planted, plant};
 
-/// No bug is there.
+/// Without the feature no bug is planted.
 #[cfg(not(feature = "planted-bugs"))]
 pub(crate) const fn is_planted(_: Bug) -> bool {
     false

@@ -1,5 +1,5 @@
-//! Repairs: what a member cannot read is computed from the rest of its stripe and written again,
-//! while the job that met it waits.
+//! Repairs: a unit that a member cannot read is computed from the rest of its stripe and written
+//! again, while the job that needs it waits.
 
 use parlour_units::{Sector, Sectors, Slot, Unit};
 
@@ -15,19 +15,20 @@ use crate::plan::Content;
 use crate::request::RequestError;
 use crate::status::FailureCause;
 
-/// Repairs that one job waits for, and that are under way.
+/// The number of repairs of one job that run at once.
 const REPAIRS_AT_ONCE: u32 = 4;
 
 impl Array {
-    /// Starts a repair of each unit that an unreadable place belongs to.
+    /// Starts a repair of each unit that the unreadable sectors belong to.
     pub(crate) fn start_repairs(&mut self, parent: JobId, failure: &FailedAccess) {
         for (window, unit) in self.unreadable_windows(failure) {
             self.start_repair(parent, window, UnitSet::of(unit));
         }
     }
 
-    /// Starts a repair that `parent` waits for, now or when some of its others have ended: repairs
-    /// do not wait for memory, and an access that failed may have been long.
+    /// Starts a repair that `parent` waits for, now or when some of its other repairs have ended.
+    /// The number is limited because repairs do not wait for memory and a failed access may have
+    /// been long.
     pub(crate) fn start_repair(&mut self, parent: JobId, window: Window, targets: UnitSet) {
         let job = self.cx.jobs.get_mut(parent);
         if job.repairs == REPAIRS_AT_ONCE {
@@ -52,21 +53,21 @@ impl Array {
         }
     }
 
-    /// The parts of units that an access which failed to read was to read.
+    /// The parts of units that a failed read access was to read.
     pub(crate) fn unreadable_windows(&self, failure: &FailedAccess) -> Vec<(Window, Unit)> {
         let slot = self.cx.roster.slot_of(failure.member);
         let slot = slot.filter(|_| failure.at >= self.cx.geometry.data_start());
         slot.map_or_else(Vec::new, |slot| self.windows_at(slot, failure.at, failure.length))
     }
 
-    /// The parts of units that stand in the data area of `slot`.
+    /// The parts of units that are stored in these sectors of the data area of `slot`.
     pub(crate) fn windows_at(&self, slot: Slot, at: Sector, length: Sectors) -> Vec<(Window, Unit)> {
         let mut list = Vec::new();
         let mut at = Sector::ZERO + (at - self.cx.geometry.data_start());
         let end = at + length;
         while at < end {
             let Some(home) = self.cx.roster.home_of(Location { slot, at }) else {
-                // What was there has floated away.
+                // No unit is stored here: it has floated to another position.
                 let unit = self.cx.geometry.layout().unit_length();
                 at = at + (unit - at.from_start() % unit);
                 continue;
@@ -82,9 +83,9 @@ impl Array {
         list
     }
 
-    /// Copies that are not in sync are repaired block by block, and only where the block itself
-    /// cannot be read: what was read once from one of them must not turn into what the others hold.
-    /// Says whether parts of the repair go on in its place.
+    /// Copies that are not in sync are repaired block by block, and only blocks that cannot be
+    /// read: data that was once read from a copy must not be replaced by the content of another.
+    /// Returns whether the repair is replaced by repairs of its parts.
     pub(crate) fn narrows_repair(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (region, purpose) = (job.region, job.purpose);
@@ -102,8 +103,8 @@ impl Array {
         false
     }
 
-    /// What a repair reads is unreadable somewhere: each half is repaired for itself, down to a
-    /// block, so that no more is lost than has lost its redundancy. Says whether there are halves.
+    /// Something that a repair reads is unreadable. Each half is repaired separately, down to one
+    /// block, so that only blocks without redundancy are lost. Returns whether there are halves.
     pub(crate) fn halve_repair(&mut self, id: JobId, parent: JobId) -> bool {
         let block = self.cx.geometry.block();
         let StripeJob { window, targets, .. } = *self.cx.jobs.stripe(id);
@@ -119,8 +120,8 @@ impl Array {
         true
     }
 
-    /// A repair of one block has no source: perhaps the block itself can be read. Says whether that
-    /// is worth a try, or has just failed.
+    /// A repair of one block has no source. Perhaps the block itself can be read after all. Returns
+    /// whether to try that; not if it has just failed.
     pub(crate) fn probe_target(&mut self, id: JobId) -> bool {
         let copies = self.cx.geometry.keeps_copies();
         let probe = &mut self.cx.jobs.stripe(id).probe;
@@ -132,9 +133,9 @@ impl Array {
         true
     }
 
-    /// A block that a repair has written cannot be read: it is read once more, and if that fails
-    /// too, its member does not hold what is written to it, and is excluded. Says whether the
-    /// repair is about that.
+    /// A block that a repair has written cannot be read back. It is read once more. If that fails
+    /// too, the member does not keep what is written to it, and is excluded. Returns whether the
+    /// failure was of this kind.
     pub(crate) fn reads_back(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         let StripeJob { window, targets, probe, .. } = *self.cx.jobs.stripe(id);
         let layout = self.cx.geometry.layout();
@@ -153,14 +154,13 @@ impl Array {
             return true;
         }
         self.fail_member(failure.member, FailureCause::Unfaithful);
-        // Who waits looks again at what is left.
+        // The job that waits plans again for the members that are left.
         let gone = self.cx.roster.slot_of(failure.member).is_none();
         self.end_stripe(id, if gone { Ok(()) } else { Err(RequestError::Lost) });
         true
     }
 
-    /// Adds the units that a repair could not read to those that it rewrites. Says whether there
-    /// were any.
+    /// Adds the units that a repair could not read to its targets. Returns whether there were any.
     pub(crate) fn repair_more(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         let stripe = self.cx.jobs.stripe(id).window.stripe;
         let layout = self.cx.geometry.layout();
@@ -175,7 +175,7 @@ impl Array {
         copies && more
     }
 
-    /// All repairs that a job waited for are done.
+    /// All repairs that a job waited for have ended.
     pub(crate) fn repairs_done(&mut self, id: JobId) {
         let lost = self.cx.jobs.get(id).unrepaired;
         match self.cx.jobs.get(id).kind {
@@ -187,7 +187,7 @@ impl Array {
         }
     }
 
-    /// What the job could not read was repaired, or could not be.
+    /// What the job could not read was repaired, or (if `lost`) could not be.
     pub(crate) fn stripe_repaired(&mut self, id: JobId, lost: bool) {
         self.cx.jobs.get_mut(id).unrepaired = false;
         if self.cx.jobs.stripe(id).blind == Blind::Wrote {

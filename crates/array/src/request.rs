@@ -1,49 +1,49 @@
-//! What hosts ask of the array.
+//! Hosts' requests and their completions.
 
 use parlour_units::{Sector, Sectors};
 
 use crate::buffer::BufferId;
 
-/// The driver's own name for a request; the array gives it back unread.
+/// The driver's name for a request; the array returns it unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub u64);
 
-/// What a host wants.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// Fill the request's buffer.
+    /// Read into the request's buffer.
     Read,
-    /// Write the request's buffer; with `durable`, answer when it would survive a power failure
-    /// (FUA).
+    /// Write the request's buffer. With `durable`, the write is answered when it would survive a
+    /// power failure (FUA).
     Write {
         /// Whether to answer only when it is durable.
         durable: bool,
     },
-    /// Write zeroes. They are written like any data, but whole stripes may give their space back.
+    /// Write zeroes. They are written like other data, but whole stripes may be unmapped.
     WriteZeroes {
-        /// Whether space may be given back (absent NBD's NO_HOLE).
+        /// Whether stripes may be unmapped (if NBD's NO_HOLE is not set).
         may_unmap: bool,
-        /// Refuse rather than be as slow as a write (NBD's FAST_ZERO).
+        /// Whether to refuse the request if it would be as slow as a write (NBD's FAST_ZERO).
         fast_only: bool,
         /// Whether to answer only when it is durable.
         durable: bool,
     },
-    /// The content is no longer needed; what is read there afterwards is not defined.
+    /// The content is no longer needed; later reads of it are undefined.
     Trim,
-    /// Make durable all that was answered before.
+    /// Make all requests durable that were answered before.
     Flush,
 }
 
 /// One request of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The driver's name for it.
+    /// The driver's name for the request.
     pub tag: Tag,
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
-    /// Where in the array; a multiple of the block size.
+    /// The first sector in the array; a multiple of the block size.
     pub at: Sector,
-    /// How much; a multiple of the block size. Zero for a flush.
+    /// The length; a multiple of the block size. Zero for a flush.
     pub length: Sectors,
     /// The payload of a read or write, taken by [`Array::reserve`](crate::Array::reserve).
     pub buffer: Option<BufferId>,
@@ -52,9 +52,9 @@ pub struct Request {
 /// A request is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Which one.
+    /// The request's name.
     pub tag: Tag,
-    /// How it ended.
+    /// The result.
     pub result: Result<(), RequestError>,
 }
 
@@ -70,17 +70,17 @@ pub enum RequestError {
     /// Its buffer is missing or too small.
     #[error("the request's buffer does not fit its length")]
     BadBuffer,
-    /// The array may not be written.
+    /// The array is read-only.
     #[error("the array is read-only")]
     ReadOnly,
-    /// The array may not be written, because a member has run out of space.
+    /// The array is read-only because a member has run out of space.
     #[error("the array is read-only, because a member has no space left")]
     NoSpace,
-    /// More members are missing than the organization survives, or a block has lost its last
+    /// More members are missing than the organization tolerates, or a block has lost its last
     /// redundancy.
     #[error("data is lost: more has failed here than the organization survives")]
     Lost,
-    /// It could only be done slowly, and the host asked to be told.
+    /// Zeroes could only be written slowly, and the host asked for an error in this case.
     #[error("zeroes cannot be written fast here")]
     NotFast,
     /// The array is stopping.

@@ -1,10 +1,11 @@
-//! Members that were away: what they missed is remembered by region, and nothing else of them is
-//! rebuilt when they return.
+//! Returning members: the array remembers by region what an absent member may lack, and rebuilds
+//! only these regions when the member returns.
 //!
-//! A member that was whole when it was excluded holds all that was durable on it then. What was not
-//! lies in regions that were dirty; what it has missed since lies in regions that were entered
-//! since, or are resynced without it. All of them are *missed* in the map, those that are written
-//! to before they are. Until the superblocks say that nobody is away any more, none is taken off.
+//! A member that was whole when it was excluded holds all data that was durable on it then. Data
+//! that was not durable is in regions that were dirty. Data that it has missed since is in regions
+//! that were entered since, or are resynced without it. All these regions are marked *out of sync*
+//! in the bitmap; a region that is written to is marked before the write. The marks are cleared
+//! only when the superblocks record that no such member is absent any more.
 
 use parlour_units::{Region, Slot, Stripe};
 
@@ -22,11 +23,12 @@ use crate::roster::{SlotState, Standing};
 use crate::status::FailureCause;
 
 /// What is remembered of the member of an entry: see
-/// [`Roster::keeps`](crate::roster::Roster::keeps). A member that should be there, and is
-/// not, was whole until its last session ended.
+/// [`Roster::keeps`](crate::roster::Roster::keeps). An active member that is not there was whole
+/// until its last session ended.
 pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
     let superblock = &assembly.superblock;
-    // What was shorter for a while, or is older than it should be, has lost what was there.
+    // A member that was truncated for a while, or whose metadata is older than it should be, has
+    // lost data.
     let distrusted = [Verdict::Truncated(slot), Verdict::Older(slot)];
     if assembly.verdicts.iter().any(|verdict| distrusted.contains(verdict)) {
         return None;
@@ -46,25 +48,27 @@ pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
     }
 }
 
-/// What was not durable on members that are not there now, they miss. (If all are there it is
-/// forgotten as soon as superblocks say so.)
+/// Absent members lack data that was not durable on them: dirty regions are marked out of sync. (If
+/// all members are there, the marks are dropped as soon as superblocks record that.)
 pub(crate) fn merge_out_of_sync(map: &mut StoredBitmap, standing: &[Standing]) {
     let inactive = |one: &Standing| one.state != SlotState::Active || one.info.is_none();
     if !standing.iter().any(|one| inactive(one) && one.keeps.is_some()) {
         return;
     }
     map.out_of_sync.merge(&map.dirty);
-    // Check units are computed without it there, and what hosts read was perhaps something else.
+    // In these regions check units are computed without the absent member, and hosts may have read
+    // other data than it holds.
     if !is_planted(Bug::ResyncNotMissed) {
         map.out_of_sync.merge(&map.resync);
     }
 }
 
 impl Array {
-    /// The slot to which the member with this superblock and these bitmaps may return, to be
-    /// rebuilt only in what it has missed: it was whole when it was excluded from that slot, has
-    /// been used nowhere since, and is no copy that was taken before. Its identity is then the one
-    /// of its superblock. The caller reads [`Geometry::bitmap_at`](crate::Geometry::bitmap_at).
+    /// The slot to which the member with this superblock and these bitmaps may return; then only
+    /// regions that are out of sync are rebuilt. It must have been whole when it was excluded from
+    /// that slot, must not have been used elsewhere since, and must not be a copy that was taken
+    /// earlier. On success its identity is the one of its superblock. The caller reads
+    /// [`Geometry::bitmap_at`](crate::Geometry::bitmap_at).
     pub fn may_return(&self, superblock: &Superblock, bitmaps: &Banks) -> Option<Slot> {
         let regions = self.cx.geometry.layout().region_count();
         let roster = &self.cx.roster;
@@ -76,7 +80,7 @@ impl Array {
         (superblock.array == self.cx.identity).then_some(slot)
     }
 
-    /// The array's identity, where a member is away that may return.
+    /// The array's identity, if some absent member may return.
     pub fn awaits_return(&self) -> Option<Identity> {
         let roster = &self.cx.roster;
         let absent = |slot: Slot| roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some();
@@ -89,8 +93,7 @@ impl Array {
         (slot.get() < self.cx.geometry.members()).then(|| self.cx.roster.identity(slot))
     }
 
-    /// The member in `slot` is about to be excluded. If nothing is wrong with what it holds it may
-    /// return.
+    /// The member in `slot` is about to be excluded. It may return if its content is still trusted.
     pub(crate) fn note_may_return(&mut self, slot: Slot, cause: FailureCause) {
         let trusted = match cause {
             FailureCause::Gone | FailureCause::Asked => true,
@@ -119,23 +122,23 @@ impl Array {
         records.want_bitmap();
     }
 
-    /// A member that had to be kept could not flush what is in dirty regions: should it be away
-    /// later, it misses that.
+    /// A member that had to be kept could not flush the dirty regions: if it becomes absent later,
+    /// it lacks that data.
     pub(crate) fn note_unflushed(&mut self) {
         let records = &mut self.records;
         records.out_of_sync.merge(&records.dirty);
         records.want_bitmap();
     }
 
-    /// Who is away will miss what is done in `region`.
+    /// Absent members will miss what is written in `region`.
     pub(crate) fn note_out_of_sync(&mut self, region: Region) {
         if self.cx.roster.awaits_members() && !is_planted(Bug::ResyncNotMissed) {
             self.records.out_of_sync.set(region);
         }
     }
 
-    /// Nobody is away any more, and superblocks say so. (When it is being stopped, the next opening
-    /// does it.)
+    /// Clears the marks once no such member is absent and superblocks record that. (If the array is
+    /// being stopped, the next opening clears them.)
     pub(crate) fn forget_out_of_sync(&mut self) {
         let recorded = self.records.written == self.records.wanted && self.cx.mode == Mode::Serving;
         let awaits = self.cx.roster.awaits_members() || self.cx.roster.has_lost_writes();
@@ -145,7 +148,7 @@ impl Array {
         }
     }
 
-    /// The rebuild of a member that has returned passes over what it holds.
+    /// The rebuild of a returning member skips the regions that it still holds.
     pub(crate) fn skip_what_was_kept(&mut self, slot: Slot) {
         if !self.cx.roster.is_returning(slot) {
             return;

@@ -1,4 +1,4 @@
-//! What people are told: events as they happen, and the array's state on request.
+//! Reports: events as they happen, and the array's state on request.
 
 use parlour_units::{Bytes, Member, Region, Sector, Sectors, Slot};
 use serde::Serialize;
@@ -8,41 +8,41 @@ use crate::maintenance::report::{ScrubReport, Task};
 use crate::plan::Strategy;
 use crate::roster::Traffic;
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// A member was excluded from the array.
     MemberFailed {
         /// Its slot.
         slot: Slot,
-        /// Why.
+        /// The cause.
         cause: FailureCause,
     },
-    /// A member answers with errors, and nothing could replace it: it is kept.
+    /// A member answers with errors, but the array would lose data without it: it is kept.
     MemberKept {
         /// Its slot.
         slot: Slot,
     },
-    /// A member has had more read errors of late than it should: it goes on serving, and is to be
+    /// A member has had more read errors recently than it should: it stays in use, and should be
     /// replaced.
     MemberFailing {
         /// Its slot.
         slot: Slot,
-        /// Read errors since it came.
+        /// Read errors since it was added.
         errors: u32,
     },
     /// A spare, or a replacement, took a slot.
     SlotTaken {
-        /// Which slot.
+        /// The slot.
         slot: Slot,
-        /// Which member.
+        /// The member.
         member: Member,
-        /// If it was away: in how many regions it may lack something, which is all that is rebuilt.
+        /// For a returning member: the number of regions that it may lack, and that are rebuilt.
         out_of_sync: Option<u32>,
     },
     /// A rebuild is complete.
     RebuildDone {
-        /// The slot that is whole again.
+        /// The slot, which is whole again.
         slot: Slot,
     },
     /// A rebuild stopped, because a block that it needs cannot be read.
@@ -52,15 +52,15 @@ pub enum Event {
         /// The first sector of the array in the stripe that cannot be computed.
         at: Sector,
     },
-    /// What stood there cannot be recovered: it is on the bad-block log.
+    /// Blocks cannot be recovered and went on the bad-block log.
     BadBlocksRecorded {
-        /// In which slot.
+        /// The slot.
         slot: Slot,
-        /// From which sector of the member there.
+        /// The first sector on the member.
         at: Sector,
-        /// How much.
+        /// The length.
         length: Sectors,
-        /// The first sector of the array in its stripe.
+        /// The first sector of the array in their stripe.
         stripe: Sector,
     },
     /// A member's commit log has lost entries that count: the regions whose records it holds are
@@ -69,22 +69,22 @@ pub enum Event {
         /// Its slot.
         slot: Slot,
     },
-    /// The log of a region has lost records that count, or does not hold what it should: the region
-    /// is resynced.
+    /// The log of a region has lost records that count, or holds something else: the region is
+    /// resynced.
     LogDamaged {
-        /// Which region.
+        /// The region.
         region: Region,
-        /// In which slots its log stands.
+        /// The slots that hold its log.
         slots: Vec<Slot>,
     },
-    /// After a crash, what stands there is none of what was written: it is computed from the rest
-    /// of its stripe.
+    /// After a crash, the content of a block is none of the values that were written there: it is
+    /// computed from the rest of its stripe.
     BlockDamaged {
-        /// In which slot.
+        /// The slot.
         slot: Slot,
-        /// From which sector of the member there.
+        /// The first sector on the member.
         at: Sector,
-        /// How much.
+        /// The length.
         length: Sectors,
     },
     /// All regions are in sync.
@@ -93,36 +93,36 @@ pub enum Event {
     ResyncIncomplete,
     /// A scrub is complete.
     ScrubDone(ScrubReport),
-    /// A member has no space for what should be there: the array is read-only from here on.
+    /// A member has no space for a write: the array is read-only from here on.
     OutOfSpace {
-        /// Which member.
+        /// The member.
         member: Member,
     },
-    /// Metadata has a valid checksum, and a number that no session so far has given: it does not
-    /// count.
+    /// A structure of the metadata has a valid checksum, but a number that no session so far has
+    /// given: it is ignored.
     Implausible {
-        /// In which slot.
+        /// The slot.
         slot: Slot,
-        /// Which structure.
+        /// The structure.
         what: &'static str,
     },
-    /// A superblock is another session's: another server has opened the array, and this one leaves
-    /// it alone.
+    /// A superblock names a session of another server: that server has opened the array, and this
+    /// one abandons it.
     Superseded {
-        /// The member on which that was found.
+        /// The member with that superblock.
         member: Member,
         /// The other server's session.
         session: Identity,
     },
-    /// There is no space or memory for the array's metadata on a member: this server leaves the
-    /// array as it is.
+    /// There is no space or memory for the array's metadata on a member: this server abandons the
+    /// array.
     Halted {
         /// Its slot.
         slot: Slot,
     },
     /// A spare cannot be used.
     SpareDropped {
-        /// Which member.
+        /// The member.
         member: Member,
     },
 }
@@ -132,15 +132,15 @@ pub enum Event {
 pub enum FailureCause {
     /// It did not answer, or refused to write.
     Gone,
-    /// It was being rebuilt, and could not read what it had been given.
+    /// It was being rebuilt, and could not read data that had been written to it.
     Errors,
-    /// What was written to it did not read back.
+    /// Data that was written to it could not be read back.
     Unfaithful,
-    /// It ends before its end.
+    /// It is shorter than it was.
     Truncated,
     /// Its metadata is older than the others'.
     Older,
-    /// People said so.
+    /// A command asked for it.
     Asked,
 }
 
@@ -157,17 +157,17 @@ pub struct Counters {
     pub host_written: u64,
     /// Hosts' flushes.
     pub host_flushes: u64,
-    /// Reads of stripes with something missing.
+    /// Reads of stripes with missing units.
     pub degraded_reads: u64,
     /// Stripes written by full-stripe writes.
     pub full_stripe: u64,
-    /// By read-modify-write.
+    /// Stripes written by read-modify-write.
     pub read_modify_write: u64,
-    /// By reconstruct-write.
+    /// Stripes written by reconstruct-write.
     pub reconstruct_write: u64,
-    /// By logged updates.
+    /// Stripes written by logged updates.
     pub logged_update: u64,
-    /// By logged overwrites.
+    /// Stripes written by logged overwrites.
     pub logged_overwrite: u64,
     /// Log segments appended (accesses).
     pub appends: u64,
@@ -175,15 +175,16 @@ pub struct Counters {
     pub short_segments: u64,
     /// Writes that waited for a log buffer.
     pub pool_waits: u64,
-    /// Regions reintegrated.
+    /// Reintegrations.
     pub reintegrations: u64,
     /// Prereads that the cache made unnecessary.
     pub prereads_saved: u64,
     /// Units that could not be read, and were computed and rewritten.
     pub repaired: u64,
-    /// Regions whose data was brought up to its durable records after a crash.
+    /// Regions whose data was compared with durable records after a crash and brought up to them.
     pub redone: u64,
-    /// Sectors that fitted none of their records then: something else has written there.
+    /// Sectors that fitted none of their records at that time: their content comes from no logged
+    /// write.
     pub unlike_records: u64,
     /// Whether a member has run out of space.
     pub out_of_space: bool,
@@ -214,53 +215,53 @@ pub struct Status {
     pub mode: &'static str,
     /// The organization's name.
     pub organization: &'static str,
-    /// What a crash may cost: "bitmap" or "journal".
+    /// The consistency: "bitmap" or "journal".
     pub consistency: &'static str,
-    /// What hosts can store.
+    /// The data that hosts can store.
     pub capacity: Bytes,
     /// The block size.
     pub block: Bytes,
     /// The stripe unit.
     pub stripe_unit: Bytes,
-    /// Members that may still fail, whichever they are, without loss.
+    /// The number of members, whichever they are, that may still fail without loss of data.
     pub spare_redundancy: u16,
-    /// Members that an intact array may lose.
+    /// The number of members that the intact array may lose.
     pub fault_tolerance: u16,
-    /// Whether the array has lost more than it survives.
+    /// Whether more members are lost than the array tolerates.
     pub lost: bool,
     /// Its members.
     pub members: Vec<MemberStatus>,
-    /// Members ready to take a failed one's slot.
+    /// Spares.
     pub spares: Vec<u16>,
-    /// What is being rebuilt.
+    /// The rebuild, if there is one.
     pub rebuild: Option<Task>,
-    /// Regions that wait to be resynced, and the count of all.
+    /// The resync, if there is one: the number of regions that still need it, and of all.
     pub resync: Option<Task>,
-    /// Bytes of units, at the most, that are on the list of what cannot be recovered.
+    /// The greatest number of bytes that the blocks on the bad-block log take.
     pub unreadable: Bytes,
-    /// The first bytes of the stripes in which it is, a hundred at the most.
+    /// The first bytes of the stripes with such blocks, at most a hundred.
     pub unreadable_stripes: Vec<u64>,
-    /// What is being scrubbed.
+    /// The scrub, if there is one.
     pub scrub: Option<Task>,
-    /// What the last scrub found.
+    /// The report of the last scrub.
     pub last_scrub: Option<ScrubReport>,
-    /// Regions, and how many of them are dirty.
+    /// The number of regions.
     pub regions: u32,
     /// Regions that may be inconsistent if the array dies now.
     pub dirty_regions: u32,
     /// Regions whose parity may not fit and has to stand in for data of a member that is not whole:
-    /// what is read there may be wrong.
+    /// reads of this data may be wrong.
     pub doubtful_regions: u32,
     /// The parity logs, if there are any.
     pub log: Option<LogStatus>,
     /// Counts since the array was opened.
     pub counters: Counters,
-    /// Bytes of payload memory in use now, and at the most.
+    /// Bytes of payload memory in use now, and the greatest number so far.
     pub memory: (Bytes, Bytes),
 }
 
-/// What is held for requests and work under way: all of it zero, the cache apart, when nothing is
-/// under way.
+/// Resources that are held for requests and running work. All are zero, except the cache, when no
+/// work is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
     /// Jobs that have not ended.
@@ -277,22 +278,22 @@ pub struct Held {
     pub cache: Sectors,
 }
 
-/// A slot and the member in it.
+/// A slot and its member.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MemberStatus {
     /// The slot.
     pub slot: u16,
-    /// The driver's number of the member, if one is there.
+    /// The driver's number of the member, if there is one.
     pub member: Option<u16>,
     /// "active", "rebuilding" or "failed".
     pub state: &'static str,
-    /// Whether its member was whole when it was excluded: if it comes back, only what it has missed
-    /// is rebuilt.
+    /// Whether its member was whole when it was excluded: if it comes back, only regions that are
+    /// out of sync are rebuilt.
     pub may_return: bool,
-    /// Read errors.
+    /// Read errors since the member was added.
     pub errors: u32,
-    /// Whether there were more of late than [`Tuning::error_threshold`](crate::Tuning): it is to be
-    /// replaced.
+    /// Whether there were more of them recently than [`Tuning::error_threshold`](crate::Tuning):
+    /// the member should be replaced.
     pub failing: bool,
     /// Accesses of hosts, log, metadata, rebuild and scrub.
     pub traffic: [TrafficStatus; 5],
@@ -320,16 +321,15 @@ pub struct LogStatus {
     pub live_records: u64,
     /// Log buffers in use.
     pub buffers: u32,
-    /// Log buffers that there may be.
+    /// The greatest possible number of log buffers.
     pub buffer_limit: u32,
     /// Regions with a log in use.
     pub regions: u32,
     /// Reintegrations under way.
     pub reintegrating: u32,
-    /// Regions that are yet to be brought up to their records after a crash.
+    /// Regions that are still to be recovered after a crash.
     pub recovering: u32,
-    /// How often the region that was reintegrated least was, of those used since the array was
-    /// opened.
+    /// The least number of reintegrations of any region that was used since the array was opened.
     pub least_reintegrations: u64,
 }
 

@@ -1,9 +1,9 @@
 //! Jobs on one stripe: what they wait for, how their plans are chosen, how they end.
 //!
 //! A job passes its gates in one order: memory, log space, lock, dirty bit, settled parity,
-//! exclusions. It reserves memory and log space before it takes its lock, and holds one lock at
-//! most; what it waits for behind the lock (a map, a superblock, a reintegration) needs no stripe
-//! lock. So nothing waits in a circle.
+//! exclusions. It reserves memory and log space before it takes its lock, and holds at most one
+//! lock. While it holds the lock it waits only for work that needs no stripe lock: writes of the
+//! bitmap, writes of superblocks, reintegrations. So no jobs wait in a circle.
 
 mod blind;
 mod cached;
@@ -29,10 +29,10 @@ use crate::request::RequestError;
 use crate::roster::SlotState;
 use crate::update;
 
-/// What a gate says.
+/// The result of a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
-    /// Go on to the next.
+    /// The job goes on to the next gate.
     Pass,
     /// The job is parked where it will be woken.
     Wait,
@@ -40,11 +40,11 @@ pub(crate) enum Gate {
     Ended,
 }
 
-/// A plan that failed more often than this fails its request.
+/// A request fails when a plan for it has failed more often than this.
 pub(crate) const ATTEMPTS: u32 = 200;
 
 impl Array {
-    /// Starts a job on `window` and lets it go as far as it can.
+    /// Starts a job on `window` and advances it as far as possible.
     pub(crate) fn start_stripe(
         &mut self,
         purpose: Purpose,
@@ -62,7 +62,8 @@ impl Array {
             Purpose::Scrub => Class::Scrub,
         };
         let hull = hull(&pieces).map_or(window.columns.length(), Columns::length);
-        // The most that any plan on these columns takes: every unit and a result. Zeroes have none.
+        // The greatest memory that any plan on these columns takes: every unit and a result. Zeroes
+        // that cover the whole stripe take none.
         let memory = if content.unmaps() && is_whole(layout, &pieces) { Sectors::ZERO } else { hull * width };
         let job = StripeJob {
             purpose,
@@ -96,7 +97,7 @@ impl Array {
         id
     }
 
-    /// Takes a job through the gates, as far as they are open.
+    /// Advances a job through the gates, as far as they are open.
     pub(crate) fn advance_stripe(&mut self, id: JobId) {
         loop {
             self.cx.steps += 1;
@@ -122,8 +123,8 @@ impl Array {
 
     fn memory_gate(&mut self, id: JobId) -> Gate {
         let StripeJob { memory, purpose, .. } = *self.cx.jobs.stripe(id);
-        // A repair is waited for by a job that has its memory already: if it waited too, nothing
-        // might ever move.
+        // A repair does not wait for memory: the job that waits for it already holds memory, and
+        // could otherwise keep the repair waiting forever.
         let waits = !matches!(purpose, Purpose::Repair { .. });
         if !waits {
             self.cx.scratch.exceed(memory);
@@ -133,7 +134,7 @@ impl Array {
         self.pass(id, Stage::LogSpace)
     }
 
-    /// Lets those that wait for memory go on, first come first served.
+    /// Lets jobs that wait for memory go on, first come first served.
     pub(crate) fn pump_memory(&mut self) -> bool {
         let mut moved = false;
         while let Some(id) = self.cx.scratch.grant() {
@@ -144,8 +145,8 @@ impl Array {
         moved
     }
 
-    /// Whether writes to `region` go through its log now. Where records are durable before their
-    /// data, they do as long as the log's members stand; elsewhere only while all do.
+    /// Whether writes to `region` are logged now. With `journal` they are while the members of the
+    /// region's log stand; otherwise only while all members do.
     pub(crate) fn logs_writes(&self, region: Region) -> bool {
         if self.logs.is_none() || self.records.resync.get(region) {
             return false;
@@ -160,7 +161,7 @@ impl Array {
         open && update::goes_to_log(&self.cx.geometry, self.log_stands(region), self.is_durably_whole())
     }
 
-    /// Whether all members that hold `region`'s log stand and are whole.
+    /// Whether all members that hold `region`'s log are active.
     pub(crate) fn log_stands(&self, region: Region) -> bool {
         self.log_slots(region).all(|slot| self.cx.roster.state(slot) == SlotState::Active)
     }
@@ -173,7 +174,7 @@ impl Array {
     fn log_space_gate(&mut self, id: JobId) -> Gate {
         let job = self.cx.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
-        // It may have waited here, and the array may have changed.
+        // The job may have waited here, and the array may have changed.
         job.method = None;
         if job.purpose != Purpose::Write || !self.logs_writes(region) {
             return self.pass(id, Stage::Lock);
@@ -236,7 +237,7 @@ impl Array {
             _ => locks::Mode::Exclusive,
         };
         let stripe = job.window.stripe;
-        // Granted later, the job comes back here with the lock.
+        // If the lock is granted later, the job comes back here and already has it.
         let unlocked = matches!(job.purpose, Purpose::Rebuild { .. }) && is_planted(Bug::RebuildWithoutLock);
         if !job.locked && !unlocked {
             self.cx.jobs.stripe(id).locked = true;
@@ -252,7 +253,8 @@ impl Array {
         let region = job.region;
         let writes = match job.purpose {
             Purpose::Write => true,
-            // What these write is what the region should hold: it need not be called dirty before.
+            // These jobs write what the region should contain anyway: it need not be marked dirty
+            // before.
             Purpose::Read
             | Purpose::Repair { .. }
             | Purpose::Rebuild { .. }
@@ -271,8 +273,8 @@ impl Array {
         }
         if self.cx.geometry.code().has_checks() && !self.enter_region(region, id) {
             if self.records.closing == Some(region) {
-                // The region is closed when all its writers are done, and they may need this lock
-                // for their repairs.
+                // The region is closed when all its writers are done, and their repairs may need
+                // this lock.
                 self.let_go_of_stripe(id);
                 self.cx.jobs.stripe(id).stage = Stage::Lock;
             }
@@ -282,8 +284,8 @@ impl Array {
         self.pass(id, Stage::Settle)
     }
 
-    /// A job that uses the parity in place waits until what the log holds for its stripe is in it,
-    /// and then keeps the region from being reintegrated.
+    /// A job that uses the parity in place waits until the log's records of its stripe are in the
+    /// parity. From then on, it keeps the region from being reintegrated.
     fn settle_gate(&mut self, id: JobId) -> Gate {
         let job = self.cx.jobs.stripe(id);
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
@@ -297,7 +299,7 @@ impl Array {
             return self.pass(id, Stage::Plan);
         }
         if logged && logs_writes {
-            // What a missing unit held has to be computed from the parity.
+            // The content of a missing unit has to be computed from the parity.
             let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
             let computes = self.cx.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
             if !computes {
@@ -321,8 +323,8 @@ impl Array {
         }
         let index = self.cx.geometry.region_of(stripe).1;
         if !self.records.enabled && self.logs.as_ref().is_some_and(|logs| logs.is_live(region, index)) {
-            // The parity is behind the log, and an array that writes nothing cannot bring it up to
-            // date.
+            // The parity lacks records of the log, and an array that writes nothing cannot bring it
+            // up to date.
             return self.end_stripe(id, Err(RequestError::Lost));
         }
         self.settled_gate(region, stripe, cancels, id)
@@ -340,7 +342,7 @@ impl Array {
         self.after_reservations(&reservations);
     }
 
-    /// Passes when what the log's headers say is known.
+    /// Passes when the headers of the region's log are known.
     fn load_gate(&mut self, region: Region, id: JobId) -> Gate {
         let Some(logs) = &mut self.logs else { return Gate::Pass };
         match logs.regions.get(&region).map_or(LoadState::Known, |log| log.load) {
@@ -354,14 +356,14 @@ impl Array {
         }
     }
 
-    /// There is no space or memory for what the job needs.
+    /// There is no space or memory for what the job needs: it ends.
     fn refuse_stripe(&mut self, id: JobId) -> Gate {
         let purpose = self.cx.jobs.stripe(id).purpose;
         let result = if self.had_without_repair(purpose) { Ok(()) } else { Err(self.refusal()) };
         self.end_stripe(id, result)
     }
 
-    /// Passes when nothing live is logged for `stripe` (or is about to be voided) and no
+    /// Passes when `stripe` has no live records (or the job is about to cancel them) and no
     /// reintegration runs.
     fn settled_gate(&mut self, region: Region, stripe: Stripe, cancels: bool, id: JobId) -> Gate {
         let suspended = self.is_suspended(region);
@@ -397,7 +399,7 @@ impl Array {
             return self.end_stripe(id, Err(self.refusal()));
         }
         if job.purpose == Purpose::Scrub && self.records.resync.get(region) {
-            // It has come to be known not to fit while the job waited.
+            // The region came to need a resync while the job waited.
             self.skip_scrubbed();
             return self.end_stripe(id, Ok(()));
         }
@@ -430,8 +432,8 @@ impl Array {
         }
     }
 
-    /// Whether the array still stands as it did when the job's way to the log was chosen; else the
-    /// job goes back.
+    /// Whether the method by which the job writes to its log is still possible; if not, the job
+    /// goes back to an earlier gate.
     fn method_holds(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (stripe, method, holds) = (job.window.stripe, job.method, job.holds_parity);
@@ -461,9 +463,8 @@ impl Array {
         }
     }
 
-    /// Where records are durable before their data, a write without one passes only when it is
-    /// durable that its region is to be resynced after a crash; and where it could have a record by
-    /// now, it begins again.
+    /// With `journal`, a write without a record passes only when it is durable that its region is
+    /// to be resynced after a crash. If the write can be logged by now, it begins again.
     fn pass_without_record(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (purpose, region, method) = (job.purpose, job.region, job.method);
@@ -471,16 +472,16 @@ impl Array {
             return true;
         }
         if purpose != Purpose::Write {
-            // Records that were given up count after a crash until this is durable: not on top of
-            // new parity.
+            // Records that were given up count after a crash until their resync bit is durable;
+            // they must not be applied to new parity.
             return self.pass_resync_durable(region, id);
         }
         if method.is_some() {
             return true;
         }
-        // Parity that is on the list is computed from the data, whatever a record would say. But a
-        // zero record that still counts would be done again after a crash, and undo what has no
-        // record.
+        // Parity on the bad-block log is computed from the data, whatever a record contains. But a
+        // zero record that still counts would be redone after a crash, and would undo a write that
+        // has no record.
         if self.cx.jobs.stripe(id).blind != Blind::No {
             if self.commits().zeroes_count(region) {
                 self.need_resync(region);
@@ -500,7 +501,7 @@ impl Array {
     fn build(&mut self, id: JobId) -> Result<(), Lost> {
         let cached = self.take_cached(id);
         if let StripeJob { purpose: Purpose::Resync { .. }, window, .. } = *self.cx.jobs.stripe(id) {
-            // A member may have been lost since the job was started.
+            // A member may have been lost since the job started.
             let targets = self.resync_targets(window.stripe).ok_or(Lost)?;
             self.cx.jobs.stripe(id).targets = targets;
         }
@@ -516,10 +517,9 @@ impl Array {
         plan.clear();
         let builder = &mut self.builder;
         match stripe_job.purpose {
-            // Its member is there and cannot read it, and parity does not fit.
+            // The unit's member is there but cannot read it, and the parity does not fit.
             Purpose::Read if unsynced && !stripe_job.targets.is_empty() => Err(Lost),
-            // What nobody holds any more is not computed from parity that lacks some of what was
-            // written.
+            // A unit that is on no member is not computed from parity that lacks records.
             Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
             Purpose::Rebuild { .. } if outdated && view.any_data(stripe_job.targets) => Err(Lost),
             Purpose::Read => {
@@ -535,8 +535,8 @@ impl Array {
                 let told = if reservations.is_empty() { &[][..] } else { fragments };
                 update::plan(builder, plan, view, write, *method, told)
             }
-            // Parity that may not fit its data makes good data bad; what it should be follows from
-            // the data alone.
+            // Parity that may not fit its data would make good data bad; the parity itself is
+            // computed from the data alone.
             Purpose::Repair { .. }
                 if unsynced && view.any_data(stripe_job.targets) && !is_planted(Bug::RepairFromUnsynced) =>
             {
@@ -591,7 +591,8 @@ impl Array {
         self.start_plan(id, buffer, &reservations);
     }
 
-    /// The plan's log records hold what they should and count from here on: its data writes follow.
+    /// The payloads of the plan's log records are in memory: the records count from here on, and
+    /// the data is written next.
     pub(crate) fn commit_records(&mut self, id: JobId) {
         let index = self.cx.jobs.stripe(id).window.stripe;
         let (_, index) = self.cx.geometry.region_of(index);
@@ -641,7 +642,8 @@ impl Array {
             Purpose::Repair { .. } => {
                 let good = self.cx.jobs.get(id).differing.is_empty();
                 self.cx.counters.repaired += u64::from(good);
-                // Where its member is gone, who waits looks again at what is left.
+                // If the target's member is gone, the job that waits plans again for the members
+                // that are left.
                 let settled = good || self.verification_failed(id);
                 self.end_stripe(id, if settled { Ok(()) } else { Err(RequestError::Lost) });
             }
@@ -650,7 +652,8 @@ impl Array {
         }
     }
 
-    /// A stripe job's plan failed: it is thrown away and built again for the array as it now is.
+    /// A stripe job's plan failed: the plan is dropped, and a new one is made for the array as it
+    /// now is.
     pub(crate) fn stripe_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let written = self.has_perhaps_written(id);
         let job = self.cx.jobs.stripe(id);
@@ -668,8 +671,8 @@ impl Array {
             self.need_resync(region);
             self.lose_missing(id);
         }
-        // Where else a write that was committed could not be done, its member is gone: the parity
-        // says what it should hold.
+        // In all other cases in which a committed write failed, its member is gone, and the parity
+        // shows what that member should hold.
         self.end_landing(id);
         if no_space {
             self.refuse_stripe(id);
@@ -678,7 +681,7 @@ impl Array {
         if let Purpose::Rebuild { slot, since } = purpose
             && self.cx.roster.member_since(slot, since).is_none()
         {
-            // There is nobody left to rebuild.
+            // The member that was to be rebuilt is gone.
             self.end_stripe(id, Err(RequestError::Lost));
             return;
         }
@@ -686,12 +689,11 @@ impl Array {
             self.end_stripe(id, Err(RequestError::Lost));
             return;
         }
-        // Of a member that was failed for it nothing is unreadable any more: it is gone.
+        // A member that was failed for the error is gone: its sectors do not count as unreadable.
         let stands = |failure: &&FailedAccess| self.cx.roster.slot_of(failure.member).is_some();
         let unreadable = failures.iter().filter(stands).any(|failure| failure.fault == Fault::Unreadable);
         match purpose {
-            // What is lost here cannot be computed from what is unreadable, unless another copy is
-            // left.
+            // A lost unit cannot be computed from an unreadable one, unless another copy is left.
             Purpose::Rebuild { .. } | Purpose::Resync { .. }
                 if unreadable && !self.begin_again_from_another_copy(id, failures) =>
             {
@@ -702,13 +704,13 @@ impl Array {
             Purpose::Repair { parent } if unreadable && self.halve_repair(id, parent) => {}
             Purpose::Repair { .. } if unreadable && self.reads_back(id, failures) => {}
             Purpose::Repair { .. } if unreadable && self.probe_target(id) => self.replan(id),
-            // Where there is another copy, it is tried next, and both are rewritten from it.
+            // If there is another copy, it is read next, and both are rewritten from it.
             Purpose::Repair { .. } if unreadable && self.repair_more(id, failures) => self.replan(id),
             Purpose::Repair { .. } if unreadable || is_planted(Bug::RepairLostWithMember) => {
                 self.end_stripe(id, Err(RequestError::Lost));
             }
-            // A member is gone, perhaps the one that was to be repaired: who waits looks again at
-            // what is left.
+            // A member is gone, perhaps the one with the unit to be repaired: the job that waits
+            // plans again for the members that are left.
             Purpose::Repair { .. } => {
                 self.end_stripe(id, Ok(()));
             }
@@ -729,8 +731,9 @@ impl Array {
         }
     }
 
-    /// Whether copies are left that are not among those that could not be read. The stripe is then
-    /// done from its start, because others may write to it while it is repaired.
+    /// Whether copies are left besides those that could not be read. If so, the job starts at the
+    /// stripe's first window again, because other jobs may write to the stripe while it is
+    /// repaired.
     fn begin_again_from_another_copy(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
         let unit_length = self.cx.geometry.layout().unit_length();
         let first = Columns::new(Sectors::ZERO, self.cx.tuning.slice.min(unit_length));
@@ -751,8 +754,8 @@ impl Array {
     pub(crate) fn replan(&mut self, id: JobId) {
         let job = self.cx.jobs.stripe(id);
         if job.committed {
-            // The records count, wherever the data got to: from here the stripe is updated in
-            // place.
+            // The records count, however much of the data is written: from here on the stripe is
+            // updated in place.
             job.committed = false;
             job.method = None;
         }
@@ -760,7 +763,7 @@ impl Array {
         self.cx.runnable.push_back(id);
     }
 
-    /// Gives back lock and hold on the parity.
+    /// Gives back the lock and the hold on the parity.
     pub(crate) fn let_go_of_stripe(&mut self, id: JobId) {
         let job = self.cx.jobs.stripe(id);
         let (stripe, region) = (job.window.stripe, job.region);
@@ -774,7 +777,7 @@ impl Array {
         }
     }
 
-    /// Ends a stripe job, giving back all it holds.
+    /// Ends a stripe job and gives back all that it holds.
     pub(crate) fn end_stripe(&mut self, id: JobId, result: Result<(), RequestError>) -> Gate {
         if result.is_err() && self.cx.jobs.stripe(id).repairing {
             self.note_mismatch(id, false);
@@ -805,16 +808,16 @@ impl Array {
         Gate::Ended
     }
 
-    /// Whether this is a repair of what may be had without it: a scrub compares nothing that is not
-    /// there, and would ask for the same repair again.
+    /// Whether this repair may end successfully without a result, because the job that waits for it
+    /// can do without it. A scrub cannot: it would ask for the same repair again.
     fn had_without_repair(&self, purpose: Purpose) -> bool {
         let Purpose::Repair { parent } = purpose else { return false };
         let waits = &self.cx.jobs.get(parent).kind;
         !matches!(waits, Some(Kind::Stripe(job)) if job.purpose == Purpose::Scrub)
     }
 
-    /// Whether a write whose plan failed has perhaps changed what members hold, or is committed.
-    /// Reads come first.
+    /// Whether a write whose plan failed may have changed the content of members, or is committed.
+    /// (Plans read before they write.)
     fn has_perhaps_written(&self, id: JobId) -> bool {
         let job = self.cx.jobs.get(id);
         let Some(Kind::Stripe(stripe)) = &job.kind else { unreachable!("a stripe job") };
@@ -831,8 +834,8 @@ impl Array {
         }
     }
 
-    /// The data of a committed write is not on its members, and they stand: what was committed
-    /// counts until it is durable that its region is to be resynced.
+    /// The data of a committed write is not on its members, although they stand. Its records count
+    /// until it is durable that the region is to be resynced.
     fn give_up_landing(&mut self, id: JobId) {
         if let Some((name, _)) = self.cx.jobs.stripe(id).entry {
             let commits = self.commits();
@@ -867,7 +870,7 @@ impl Array {
     }
 }
 
-/// From the first to the last column that pieces touch.
+/// The range from the first to the last column that pieces touch.
 pub(crate) fn hull(pieces: &[Piece]) -> Option<Columns> {
     let from = pieces.iter().map(|piece| piece.columns.from).min()?;
     let to = pieces.iter().map(|piece| piece.columns.to).max()?;

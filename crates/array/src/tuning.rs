@@ -1,4 +1,5 @@
-//! What may change from one opening of an array to the next: bounds on memory, thresholds, pace.
+//! Settings that may change from one opening of an array to the next: limits of memory, thresholds,
+//! pace.
 
 use parlour_units::{Duration, Sectors};
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use crate::plan::Merging;
 pub enum LogPool {
     /// All buffers are in one pool; a write waits only when the whole pool is exhausted.
     Global,
-    /// Each region has one buffer of its own; a write waits while its region's buffer is full.
+    /// Each region has its own buffers; a write waits while its region's buffers are full.
     Static,
 }
 
@@ -20,112 +21,115 @@ pub enum LogPool {
 pub enum LogFlush {
     /// As soon as it is full.
     WhenFull,
-    /// When this many buffers of the pool are in use: then the region with the most full buffers is
+    /// When this many buffers of the pool are in use. Then the region with the most full buffers is
     /// appended, several buffers in one access.
     Watermark(u32),
 }
 
-/// How a full-stripe write passes the log (Stodolsky §2.5). Where records are durable before their
-/// data, all but [`LargeWrite::Cancel`] log differences: a stripe that is written in place and cut
-/// short by a crash loses the unit of a member that is lost at the same time, and where it is
-/// written to in part before a second crash, blocks of it are called damaged. It is for
-/// simulations.
+/// How a full-stripe write uses the log (Stodolsky §2.5). With `journal`, every setting except
+/// [`LargeWrite::Cancel`] logs differences. Writing whole stripes in place has two disadvantages
+/// there: if a crash cuts the write off and a member is lost at the same time, that member's unit
+/// is lost; and if a part of the stripe is written before a second crash, blocks of it are reported
+/// as damaged. `Cancel` is meant for simulations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LargeWrite {
     /// New parity goes to the log as an overwrite record.
     Overwrite,
-    /// New parity is written in place; a cancel record voids what the log holds (footnote 3).
+    /// New parity is written in place; a cancel record is logged, and earlier records no longer
+    /// count (footnote 3).
     Cancel,
 }
 
-/// What only the drives of a simulation can do, or only an array without payload may leave undone:
-/// the papers' machines need it ([`Array::open_simulated`](crate::Array::open_simulated)). What is
-/// off is done as everywhere else.
+/// Settings for simulations of the papers' machines: abilities that only simulated drives have, and
+/// work that only an array without payload may leave out
+/// ([`Array::open_simulated`](crate::Array::open_simulated)). By default all are off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Simulated {
-    /// Whether a small write reads what it overwrites, and what it makes of parity, in the same
-    /// access ([`Action::ReadModifyWrite`](crate::Action::ReadModifyWrite); Stodolsky §3, footnote
-    /// 4), parity's after the data's if it needs what that reads (footnote 9). Nowhere where
-    /// records are durable before their data: they come between.
+    /// Whether a small write reads the old data and writes the new data in the same access, and
+    /// likewise for parity ([`Action::ReadModifyWrite`](crate::Action::ReadModifyWrite); Stodolsky
+    /// §3, footnote 4). The access to the parity follows that to the data if it needs the old data
+    /// (footnote 9). It has no effect with `journal`, where the records have to be written between
+    /// reading and writing.
     pub combined: bool,
-    /// Whether what is about to be overwritten is always known, so that it need not be read
-    /// (Stodolsky §3: the data is "cached"). Parity is read still. It is not known, but taken for
-    /// zeroes: what is computed from it is wrong.
+    /// Whether old data counts as known and is not read (Stodolsky §3: the data is "cached").
+    /// Parity is still read. The array does not really know the data but uses zeroes: results of
+    /// computations are wrong.
     pub old_data_known: bool,
 }
 
-/// Bounds, thresholds and pace.
+/// Limits, thresholds and pace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {
     /// Payload memory that hosts' requests may hold at once.
     pub host_memory: Sectors,
     /// Memory for prereads, parity and reconstruction.
     pub scratch_memory: Sectors,
-    /// At most this many columns of a stripe are worked on at once (256 KiB).
+    /// The greatest number of columns of a stripe that are processed at once (256 KiB).
     pub slice: Sectors,
-    /// Accesses to a member are merged up to this length.
+    /// The greatest length of merged accesses to a member.
     pub longest_access: Sectors,
-    /// Between what is read of a member, what is not wanted is read along if it is at most so long,
-    /// as parity in large reads (Chen §8.1.3: else it costs a drive without read-ahead a
-    /// revolution). A read that does takes as much more memory.
+    /// The greatest gap between two reads of a member that is read along, for example parity in
+    /// large reads (Chen §8.1.3: without this, a drive without read-ahead loses a revolution). Such
+    /// a read takes more memory accordingly.
     pub read_through: Sectors,
-    /// Whether a copy is written only when the one before it is, and not all at the same time
-    /// (Stodolsky §8.2, footnote 11).
+    /// Whether copies are written one after the other, instead of all at the same time (Stodolsky
+    /// §8.2, footnote 11).
     pub copies_in_turn: bool,
     /// Memory for log buffers.
     pub log_memory: Sectors,
     /// How log buffers are shared.
     pub log_pool: LogPool,
-    /// When they are appended.
+    /// When log buffers are appended.
     pub log_flush: LogFlush,
-    /// Room at the end of a log segment that nothing was put into is not written where it is
-    /// at least so long: its second header takes an access of its own then.
+    /// The least length of unused room at the end of a log segment that is not written. If it is
+    /// left out, the second header takes an access of its own.
     pub segment_gap: Sectors,
-    /// How full-stripe writes pass the log. None: cancel where logs are shorter than parity (A < 1)
-    /// and records are not durable before their data.
+    /// How full-stripe writes use the log. `None`: cancel, if logs are shorter than parity (A < 1)
+    /// and the consistency is not `journal`; otherwise overwrite.
     pub large_write: Option<LargeWrite>,
-    /// Reintegrations at once: each has a buffer of [`Tuning::reintegration_memory`].
+    /// The number of reintegrations at once; each has a buffer of [`Tuning::reintegration_memory`].
     pub reintegration_buffers: u32,
-    /// Memory of one reintegration; what does not fit is done in series.
+    /// Memory of one reintegration. If it is not enough, the work is done in several passes.
     pub reintegration_memory: Sectors,
-    /// Parity between two changed places is read and written along when the gap is at most this.
+    /// The greatest gap between two changed places of parity that is read and written along.
     pub reintegration_gap: Sectors,
-    /// Records that may be live at once in all logs; beyond, the region that logs is reintegrated.
+    /// The number of records that may be live at once in all logs. Beyond it, the region that logs
+    /// more is reintegrated.
     pub live_records: u64,
-    /// Memory for data that need not be read before it is overwritten. Zero: no cache.
+    /// Memory for old data that need not be read before it is overwritten. Zero: no cache.
     pub preread_cache: Sectors,
-    /// Read errors beyond which a member is reported as failing; half of them are forgotten in each
-    /// hour.
+    /// A member with more read errors than this is reported as failing. Half of the errors are
+    /// forgotten in each hour.
     pub error_threshold: u32,
     /// A region is marked clean again after it was idle this long.
     pub clean_after: Duration,
-    /// Stripes of rebuild, resync and scrub at once while no host waits.
+    /// The number of stripes of rebuild, resync and scrub at once while no host waits.
     pub maintenance_depth: u32,
-    /// The same while hosts wait.
+    /// The same number while hosts wait.
     pub maintenance_depth_busy: u32,
-    /// Rebuild makes its frontier durable each time it has gone this many bytes of stripes, in
+    /// Rebuild makes its frontier durable each time it has written this much to the member, in
     /// sectors.
     pub checkpoint: Sectors,
-    /// How often superblocks are read back, at least, to see whether another server has opened the
-    /// array. None: never, where no other server can be.
+    /// The greatest time between two readings of superblocks, which detect whether another server
+    /// has opened the array. `None`: never, if no other server is possible.
     pub fence: Option<Duration>,
-    /// Records and segments after which a session takes the numbers of a further one, by
-    /// superblocks that say so: a quarter of a session's at the most.
+    /// The number of records and segments after which a session takes the numbers of one more
+    /// session, and records that in superblocks. It is at most a quarter of a session's numbers.
     pub session_records: u64,
     /// Whether regions are marked dirty durably. A simulation of the papers' machines does without.
     pub bitmap: bool,
 }
 
 impl Tuning {
-    /// How a host's reads of a member become fewer.
+    /// How a host's reads of a member are merged.
     pub(crate) fn merging(&self) -> Merging {
         Merging { longest: self.longest_access, gap: self.read_through }
     }
 
-    /// How full-stripe writes pass the logs of an array.
+    /// How full-stripe writes use the logs of an array.
     ///
     /// # Panics
-    /// Where the array has no logs.
+    /// If the array has no logs.
     pub(crate) fn large_write(&self, geometry: &Geometry) -> LargeWrite {
         let logs = geometry.layout().logs().expect("only a layout with logs is asked");
         let parity = u64::from(logs.shape().stripes) * geometry.layout().unit_length().get();

@@ -1,5 +1,6 @@
-//! Members in any order make their array; what is stale, foreign, doubled, truncated, damaged or
-//! too few is named and refused; an unclean degraded array is opened only by force.
+//! Members in any order make their array. Members that are stale, foreign, duplicate, truncated,
+//! damaged or too few are reported and refused. An unclean degraded array is opened only with
+//! `force`.
 
 mod common;
 
@@ -146,7 +147,7 @@ fn garbage_in_superblocks_never_panics() {
         for _ in 0..1 + random.below(4) {
             block[random.below(600) as usize] = random.next() as u8;
         }
-        // With a checksum that fits, as a program gone mad would write it.
+        // The checksum fits, as if a faulty program had written the block.
         block[12..16].fill(0);
         let checksum = parlour_codec::checksum::crc32c(&block);
         block[12..16].copy_from_slice(&checksum.to_le_bytes());
@@ -168,7 +169,7 @@ fn an_unclean_degraded_array_is_refused_unless_forced() {
         assert!(matches!(error, AssemblyError::UncleanAndDegraded { .. }), "{error}");
         open(&setup, disks, &[0, 1, 2, 4], true).expect("forced");
     }
-    // Copies need no force: one of them is as good as any.
+    // Copies need no force: each copy alone is sufficient.
     let (world, bytes) = written("raid1", 3);
     let mut world = open(&world.setup.clone(), world.disks, &[0, 2], false).expect("copies");
     assert!(world.read_now(5, 300).unwrap() == bytes);
@@ -208,7 +209,7 @@ fn a_full_disk_makes_the_array_read_only_and_fails_no_member() {
         assert_eq!(world.array.mode(), Mode::ReadOnly);
         assert!(world.array.status().members.iter().all(|member| member.state == "active"), "{name}");
         world.read_now(0, 300).expect("it can still be read");
-        // With room again it opens, and what was torn is made to fit.
+        // With room again it can be opened, and torn stripes are resynced.
         world.disk_at(1).full = false;
         let mut world = world.reopen(false).expect("all members are there");
         world.settle();
@@ -319,7 +320,7 @@ fn what_commit_logs_hold_is_not_redone_by_an_array_that_is_opened_read_only() {
     let mut world = World::new(&setup, SEED);
     let bytes = payload(&mut Random(3), 16);
     world.write_now(5, &bytes).expect("it is written");
-    // It is killed.
+    // The server is killed.
     let World { disks, .. } = world;
     let order = vec![0, 1, 2, 3];
     let opened = World::try_open(&setup, disks, order.clone(), Random(1), 50, false, true);
@@ -337,7 +338,7 @@ fn who_cannot_write_durably_may_have_lost_what_was_written_before() {
     world.disks[0].durable_writes_fail = Some(Fault::Gone);
     let durable = world.do_now(Operation::Write { durable: true }, 0, 16, Some(&bytes)).0;
     assert_eq!(durable, Err(RequestError::Lost));
-    // The operating system has told of it once, and forgets.
+    // The operating system reports the failed write only once.
     world.disks[0].durable_writes_fail = None;
     assert_eq!(world.do_now(Operation::Flush, 0, 0, None).0, Err(RequestError::Lost));
 }
@@ -349,14 +350,14 @@ fn who_finds_no_space_for_what_is_to_be_durable_may_have_lost_what_was_written_b
         let bytes = payload(&mut Random(3), 16);
         world.write_now(0, &bytes).expect("it is written");
         (0..members as usize).for_each(|disk| world.disks[disk].durable_writes_fail = Some(Fault::Undurable));
-        // Some time on the way something is to be durable.
+        // Some effect of this write is to be durable.
         let durable = world.do_now(Operation::Write { durable: true }, 0, 16, Some(&bytes)).0;
         assert!(durable.is_err(), "{name}");
         (0..members as usize).for_each(|disk| world.disks[disk].durable_writes_fail = None);
         world.settle();
         assert_eq!(world.array.mode(), Mode::ReadOnly, "{name}");
         assert!(world.array.status().members.iter().all(|member| member.state == "active"), "{name}");
-        // There is room again; but what was not written then is not there now.
+        // There is room again, but the failed writes are still lost.
         assert_eq!(world.do_now(Operation::Flush, 0, 0, None).0, Err(RequestError::Lost), "{name}");
     }
 }

@@ -1,5 +1,5 @@
-//! A member that is put back as it was some time ago: a copy that was taken while the array was
-//! served, or a device that lost what it had called durable. Its own metadata says that it is
+//! A member that is put back in an earlier state: a copy that was taken while the array was served,
+//! or a device that lost writes which it had reported as durable. Its own metadata shows that it is
 //! older, and it is not believed.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
@@ -16,7 +16,7 @@ fn setups() -> [Setup; 4] {
     [Setup::named("raid1", 2), Setup::named("raid5", 4), Setup::named("parity-logging", 5), logged]
 }
 
-/// An array that was written to all over, and is still served.
+/// An array that was written everywhere, and is still served.
 fn written(setup: &Setup) -> (World, Vec<u8>) {
     let mut world = World::new(setup, SEED);
     let content = write_all(&mut world);
@@ -31,7 +31,7 @@ fn write_all(world: &mut World) -> Vec<u8> {
     content
 }
 
-/// Writes other content to half of it.
+/// Writes new content to half of it.
 fn write_on(world: &mut World, content: &mut [u8], seed: u64) {
     let mut random = Random(seed);
     for index in 0..SPAN / 16 {
@@ -76,7 +76,7 @@ fn a_copy_of_a_member_that_was_taken_while_the_array_was_served_is_not_believed(
 fn a_copy_of_a_replacement_that_was_taken_as_soon_as_it_was_rebuilt_is_not_believed() {
     for setup in setups() {
         let mut world = World::new(&setup, SEED);
-        // (What stood on the new member before is none of the array's metadata.)
+        // (The former content of the new member contains no metadata of the array.)
         world.replace(1);
         world.settle_until(|world| world.array.status().members[1].state == "active");
         let disk = world.disks.len() - 1;
@@ -93,13 +93,13 @@ fn a_copy_of_a_replacement_that_was_taken_as_soon_as_it_was_rebuilt_is_not_belie
 
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_copy_that_is_put_back_after_a_kill_is_not_believed_once_metadata_was_written_twice() {
-    // (Where records stay in logs no region goes idle: until the array is stopped nothing shows the
-    // age.)
+    // (If records stay in logs, no region becomes idle: the age does not show until the array is
+    // stopped.)
     for setup in [Setup::named("raid1", 2), Setup::named("raid5", 4)] {
         let (mut world, mut content) = written(&setup);
         let copy = world.disks[1].clone();
         for seed in 0..3 {
-            // Regions go idle and are marked clean, and are marked dirty again.
+            // Regions become idle and are marked clean, and then dirty again.
             world.settle();
             write_on(&mut world, &mut content, seed);
         }
@@ -155,7 +155,7 @@ fn no_member_is_called_older_wherever_the_array_is_killed() {
     }
 }
 
-/// The tests tested. A bug is planted in the whole process: no other test is beside this one.
+/// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
 #[cfg(feature = "planted-bugs")]
 mod planted {
     use parlour_array::Bug;

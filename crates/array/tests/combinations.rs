@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{Code, LayoutChoice, Organization, ReadChoice, Update};
 
-/// Writes and reads at random, kills a member where that is survivable, and reads all again.
+/// Writes and reads at random, kills a member if the organization tolerates that, and reads
+/// everything again.
 fn passes(organization: Organization) {
     let mut setup = Setup::named("raid5", 4);
     setup.organization = organization;

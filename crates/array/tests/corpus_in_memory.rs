@@ -1,4 +1,5 @@
-//! The conformance corpus in the array's first world: members in memory, time virtual.
+//! The conformance corpus with the driver of the array's own tests: members in memory, virtual
+//! time.
 
 mod common;
 mod corpus;
@@ -80,7 +81,7 @@ impl corpus::World for InMemory {
         let [reads, writes] = self.counted();
         self.before = [self.before[0] + reads, self.before[1] + writes];
         let mut world = self.world.take().expect("an array is open");
-        // A replaced member's disk is not to come back.
+        // A replaced member's disk must not come back.
         let standing: Vec<usize> = world
             .array
             .status()

@@ -1,7 +1,7 @@
-//! Superblocks that somebody crafted: the checksum fits, and a field says what no array has. Each
-//! is refused by the field's name before anything is allocated by it. (A member of 42 MiB with a
-//! commit log of 2 TiB, or with four billion regions, made the program ask for as much memory, and
-//! abort.)
+//! Crafted superblocks: the checksum fits, but a field has a value that no array has. Each is
+//! refused, with the field's name, before anything is allocated by its value. (A member of 42 MiB
+//! with a commit log of 2 TiB, or with four billion regions, made the program ask for that much
+//! memory, and abort.)
 
 use parlour_array::layout::RegionShape;
 use parlour_array::organization::{Consistency, Organization};
@@ -51,7 +51,7 @@ fn of(name: &str) -> Superblock {
     superblock(&Geometry::create(&creation(name, 4, Consistency::Bitmap)).expect("a possible array"))
 }
 
-/// The field that a changed geometry is refused for.
+/// The field because of which a changed geometry is refused.
 fn refused(good: &Superblock, change: impl Fn(&mut StoredGeometry)) -> &'static str {
     let mut crafted = good.clone();
     change(&mut crafted.geometry);
@@ -84,7 +84,7 @@ fn lengths_beyond_the_member_are_refused_by_name() {
     for block in [0, 2, u64::MAX] {
         assert_eq!(refused(&good, |it| it.block = block), "block size");
     }
-    // And a member may not call itself shorter than what it holds.
+    // A member also must not claim to be shorter than its content.
     let short = Superblock { member_length: Sectors::new(4_096), ..good };
     assert_eq!(Superblock::decode(&short.encode()), Err(SuperblockError::Nonsense(room)));
 }
@@ -99,7 +99,7 @@ fn a_commit_log_longer_than_creation_makes_is_refused() {
     for length in [0, good.geometry.commit_log, most] {
         assert_eq!(refused(&good, |it| it.intent_log = length), "length of the intents' log");
     }
-    // With a long start of the data area on a huge sparse member there would be room for it.
+    // A large sparse member would have room for it if its data area started late.
     let mut sparse = good.clone();
     sparse.member_length = Sectors::new(1 << 51);
     sparse.geometry.data_start = 1 << 40;
@@ -130,8 +130,8 @@ fn regions_and_what_is_in_them_are_bounded_by_the_member_and_by_each_other() {
     for grain in [0, 1 << 30, u64::MAX] {
         assert_eq!(refused_shape(&good, |it| it.grain = grain), "rounding of shares");
     }
-    // A million regions of a stripe each, on a member long enough: the bitmaps do not fit before
-    // the data area.
+    // A million regions of one stripe each, on a member that is long enough: the bitmaps do not fit
+    // before the data area.
     let crowded = |it: &mut StoredGeometry| {
         let shape = it.regions.as_mut().expect("it has regions");
         (shape.regions, shape.stripes, shape.sublog_segments) = (1 << 20, 1, 1);
@@ -169,7 +169,7 @@ fn cylinders_that_units_do_not_fit_into_are_refused() {
     }
 }
 
-/// Its checksums would not fit into the entries' 32 bits.
+/// The checksums of such a unit would not fit into the 32 bits in an entry.
 #[test]
 fn a_unit_that_no_commit_log_holds_is_refused_at_creation() {
     let huge = Creation {

@@ -1,5 +1,5 @@
-//! What is asked of a new array and cannot be is refused before anything is computed from it; what
-//! can be is sound.
+//! Impossible wishes for a new array are refused before anything is computed from them; possible
+//! ones give a sound array.
 
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Creation, CreationError, Cylinder, Geometry, LogCreation};
@@ -23,7 +23,8 @@ fn logged(log: LogCreation) -> Result<Geometry, CreationError> {
     Geometry::create(&Creation { log, ..creation("parity-logging") })
 }
 
-/// `copies = 1` made a mirror of one copy, which its own superblocks then called impossible.
+/// Regression test. `copies = 1` made a mirror of one copy, which its own superblocks then called
+/// impossible.
 #[test]
 fn a_single_copy_is_none() {
     for (name, copies) in [("raid10", 1), ("raid10", 0), ("raid10-far", 1), ("raid01", 1), ("raid1", 1)] {
@@ -32,7 +33,7 @@ fn a_single_copy_is_none() {
     }
 }
 
-/// Members of files and devices do not tell where their heads are.
+/// Files and devices do not report where their heads are.
 #[test]
 fn floating_is_refused_where_cylinders_are_not_known_or_do_not_fit() {
     let floating = creation("floating");
@@ -73,7 +74,7 @@ fn groups_that_cannot_be_are_refused_however_many() {
     }
 }
 
-/// A log segment of nothing divided by zero, and so did a track.
+/// Regression test. A log segment of length zero led to a division by zero, and so did a track.
 #[test]
 fn log_segments_and_tracks_that_cannot_be_are_refused() {
     for sectors in [0, 9, 1 << 20, u64::MAX / 512] {

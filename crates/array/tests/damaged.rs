@@ -1,6 +1,6 @@
-//! Metadata of logs that is damaged: entries, headers, records and payloads that have rotted or
-//! were never written. None of it may be taken for absent, and nothing may read wrong for it. Each
-//! test is the story of one defect.
+//! Damaged metadata of logs: entries, headers, records and payloads that have rotted or were never
+//! written. They must not count as absent, and must not lead to wrong reads. Each test is a
+//! regression test for one defect.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -9,21 +9,21 @@ use common::{Random, SEED, Setup, World, payload};
 use parlour_array::{Event, Operation, Repair, RequestError};
 use parlour_units::{Sectors, Slot};
 
-/// What the array should hold, and from where on.
+/// The content that the array should have, from a given place on.
 struct Expected {
     at: u64,
     content: Vec<u8>,
 }
 
 const AT: u64 = 0;
-/// Sectors that are written to: several stripes of several regions.
+/// The number of sectors that are written: several stripes of several regions.
 const SPAN: u64 = 16 * 4 * 24;
 
 fn setup() -> Setup {
     Setup { member_length: 6 * 2_048, ..Setup::logged(5) }
 }
 
-/// An array that was written to all over, and then by `writes` small durable writes, each answered
+/// An array that was written everywhere, and then by `writes` small durable writes, each answered
 /// before the next.
 fn written(setup: &Setup, seed: u64, writes: usize) -> (World, Expected) {
     let mut world = World::new(setup, seed);
@@ -50,7 +50,7 @@ fn killed(world: World) -> World {
 }
 
 impl Expected {
-    /// All of it reads right.
+    /// Checks that everything reads right.
     fn check(&self, world: &mut World) {
         for (index, part) in self.content.chunks(16 * 512).enumerate() {
             let at = self.at + index as u64 * 16;
@@ -58,7 +58,7 @@ impl Expected {
         }
     }
 
-    /// All of it reads right or is reported lost; says how many blocks are.
+    /// Checks that everything reads right or is reported lost; returns the number of lost blocks.
     fn check_or_lost(&self, world: &mut World) -> usize {
         let mut lost = 0;
         for (index, part) in self.content.chunks(8 * 512).enumerate() {
@@ -72,7 +72,8 @@ impl Expected {
         lost
     }
 
-    /// All of it reads right with each one member lost, and parity fits everywhere.
+    /// Checks that everything reads right with member `lost` missing, and that parity fits
+    /// everywhere.
     fn check_redundancy(&self, mut world: World, lost: u16) {
         self.check(&mut world);
         let report = world.scrub(Repair::Nothing);
@@ -118,7 +119,7 @@ fn entries(world: &World, disk: usize) -> Vec<Entry> {
     entries
 }
 
-/// Where the segments that hold records stand: disk, and the place of the first header in bytes.
+/// The places of segments with records: the disk, and the first byte of the first header.
 fn segments(world: &World) -> Vec<(usize, usize)> {
     let start = world.array.geometry().data_start().bytes() as usize;
     let mut found = Vec::new();
@@ -128,7 +129,7 @@ fn segments(world: &World) -> Vec<(usize, usize)> {
             .step_by(512)
             .filter(|at| disk.bytes[*at..].starts_with(b"PRLRSEGM") && half_word(&disk.bytes, at + 32) > 0)
             .collect();
-        // The second header of a segment is not the first of one.
+        // A second header is not the start of a segment.
         let first = |at: &&usize| !headers.contains(&(**at + 512 - length));
         found.extend(headers.iter().filter(first).map(|at| (index, *at)));
     }
@@ -153,7 +154,7 @@ fn a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed() {
         let (mut world, expected) = written(&setup(), SEED, 40);
         let all: Vec<Vec<Entry>> = (0..5).map(|disk| entries(&world, disk)).collect();
         let disk = (0..5).max_by_key(|disk| all[*disk].len()).unwrap();
-        // Entries before the newest one's tail no longer count.
+        // Entries before the number that the newest one names no longer count.
         let middle = all[disk][all[disk].len() - 2];
         world.disks[disk].bytes[middle.at + middle.header + 100] ^= 4;
         let world = killed(world);
@@ -189,7 +190,7 @@ fn a_sound_commit_log_is_believed_wherever_the_array_is_killed() {
     }
 }
 
-/// What happens to a segment that stands at this place.
+/// A change to a segment that starts here.
 type Damage = fn(&mut [u8]);
 
 const DAMAGES: [(&str, Damage); 4] = [
@@ -221,7 +222,7 @@ fn a_segment_that_rots_while_the_array_is_stopped_makes_nothing_read_wrong() {
             world.settle();
             world.array.fail(world.now, Slot::new(lost)).unwrap();
             world.drain();
-            // With a member lost besides, what only the log could tell is lost as well.
+            // If a member is lost as well, data that was known only from the log is lost too.
             let blocks = expected.check_or_lost(&mut world);
             assert!(blocks < 200, "{story}: {blocks} blocks are lost with member {lost}");
         }
@@ -255,7 +256,8 @@ fn a_member_that_silently_drops_writes_pollutes_nobody_else() {
         let (mut world, mut expected) = written(&setup(), SEED, 30);
         world.disks[dropping].drops = true;
         let mut random = Random(7);
-        // (No block twice: what it held would be read of the member that does not hold it.)
+        // (No block twice: otherwise the former content would be read from the member that dropped
+        // the write.)
         for index in 0..96 {
             let at = index * 2 * 8;
             let bytes = payload(&mut random, 8);
@@ -264,7 +266,7 @@ fn a_member_that_silently_drops_writes_pollutes_nobody_else() {
         }
         world.disks[dropping].drops = false;
         world.settle();
-        // Only this member is wrong: without it all is right.
+        // Only this member is wrong: without it all data is right.
         world.array.fail(world.now, Slot::new(dropping as u16)).unwrap();
         world.drain();
         world.replace(dropping as u16);
@@ -278,7 +280,7 @@ fn a_member_that_silently_drops_writes_pollutes_nobody_else() {
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_fits_no_record_after_a_crash_is_computed_from_the_rest() {
     let (mut world, expected) = written(&setup(), SEED, 40);
-    // The last block that was written, as its commit log has it.
+    // The last block that was written, in its commit log.
     let found = (0..5).find_map(|disk| entries(&world, disk).last().map(|entry| (disk, *entry)));
     let (disk, entry) = found.unwrap();
     let bytes = &world.disks[disk].bytes[entry.at..];
@@ -298,7 +300,7 @@ fn what_fits_no_record_after_a_crash_is_computed_from_the_rest() {
     expected.check_redundancy(world, (disk as u16 + 1) % 5);
 }
 
-/// The tests tested. A bug is planted in the whole process: no other test is beside this one.
+/// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
 #[cfg(feature = "planted-bugs")]
 mod planted {
     use parlour_array::Bug;

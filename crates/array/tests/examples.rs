@@ -1,4 +1,4 @@
-//! The examples run.
+//! Runs the examples.
 
 #[path = "../examples/drive.rs"]
 mod drive;

@@ -1,4 +1,5 @@
-//! A member with many read errors is reported, and goes on serving what only it has.
+//! A member with many read errors is reported, but kept, because it may hold data that no other
+//! member has.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -9,7 +10,7 @@ use parlour_units::{Duration, Instant, Slot, Stripe, Unit};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Sectors of `unit` of stripes from the first on, each unreadable: how many stripes.
+/// Makes a sector of `unit` unreadable in each of the first `stripes` stripes.
 fn spoil(world: &mut World, unit: u16, stripes: u64) {
     let layout = world.array.geometry().layout().clone();
     let start = world.array.geometry().data_start().get();
@@ -19,7 +20,7 @@ fn spoil(world: &mut World, unit: u16, stripes: u64) {
     }
 }
 
-/// The places that are failing, by their status.
+/// The slots whose members are reported as failing.
 fn failing(world: &World) -> Vec<u16> {
     let members = world.array.status().members;
     members.into_iter().filter(|member| member.failing).map(|member| member.slot).collect()
@@ -49,12 +50,13 @@ fn a_member_with_seventeen_unreadable_sectors_is_reported_and_kept() {
     assert_eq!((failing(&world), reports(&world)), (vec![0], 1));
     let status = world.array.status();
     assert_eq!((status.members[0].state, status.members[0].errors), ("active", 17));
-    // What only it has can be had: another member fails.
+    // Data that only it holds can still be read when another member fails.
     world.array.fail(world.now, Slot::new(1)).unwrap();
     assert!(world.read_now(0, 17 * 48).unwrap() == bytes);
 }
 
-/// A seed found it: the write was answered with an error, though the array was only degraded.
+/// Regression test, found by a seed: the write was answered with an error, although the array was
+/// only degraded.
 #[test]
 fn a_write_that_waited_for_the_repair_of_a_member_that_keeps_nothing_goes_on_without_it() {
     for setup in [Setup::named("raid5", 4), Setup::named("parity-logging", 4), Setup::logged(4)] {
@@ -98,7 +100,7 @@ fn old_errors_are_forgotten() {
     let (mut world, _) = written(&Setup::named("raid4", 4), 30 * 48);
     spoil(&mut world, 0, 30);
     for stripe in 0..30 {
-        // One in each quarter of an hour: half of those before are forgotten in an hour.
+        // One in each quarter of an hour; half of the earlier ones are forgotten in an hour.
         world.now = Instant::ZERO + Duration::from_secs(900 * stripe);
         world.read_now(stripe * 48, 1).unwrap();
     }
@@ -135,7 +137,7 @@ fn a_member_that_cannot_write_is_still_failed() {
 
 #[test]
 fn an_unreadable_sector_in_a_long_read_takes_the_memory_of_a_few_repairs() {
-    // Where parity has a member of its own all that is read of another is one access.
+    // If parity has its own member, all reads of another member are one access.
     let setup = Setup::named("raid4", 4);
     let (world, bytes) = written(&setup, 3 * setup.unit * 60);
     let mut world = world.restart();

@@ -1,5 +1,5 @@
-//! Two servers on the same members, as two hosts that see the same disks: the one that finds the
-//! other's session in a superblock writes nothing more, says so, and fails all requests.
+//! Two servers on the same members, as on two hosts that share disks. The server that finds the
+//! other's session in a superblock writes nothing more, reports this, and fails all requests.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn fenced(setup: Setup) -> Setup {
     Setup { tuning: Tuning { fence, ..setup.tuning }, ..setup }
 }
 
-/// Lets `world` work on members that both servers see.
+/// Runs `work` in `world`, on members that both servers share.
 fn on<T>(disks: &mut Vec<Disk>, world: &mut World, work: impl FnOnce(&mut World) -> T) -> T {
     std::mem::swap(disks, &mut world.disks);
     let result = work(world);
@@ -80,7 +80,7 @@ fn requests_under_way_fail_when_their_accesses_have_returned() {
     on(&mut disks, &mut other, |other| other.write_now(0, &bytes)).expect("it is written");
     let tag = on(&mut disks, &mut first, |first| {
         let tag = first.write(0, &bytes);
-        // What it is about to read and write takes its time, and meanwhile superblocks are read.
+        // Its accesses are slow, and meanwhile superblocks are read.
         let slow = std::mem::take(&mut first.pending);
         assert!(!slow.is_empty());
         first.settle_until(is_superseded);
@@ -98,7 +98,7 @@ fn requests_under_way_fail_when_their_accesses_have_returned() {
     });
 }
 
-/// Both have read the same superblocks before either has written.
+/// Both servers have read the same superblocks before either has written.
 #[test]
 fn of_two_servers_that_open_the_array_at_once_the_later_one_writes_nothing() {
     let setup = fenced(Setup::named("raid1", 2));
@@ -116,7 +116,7 @@ fn of_two_servers_that_open_the_array_at_once_the_later_one_writes_nothing() {
     assert_eq!(on(&mut disks, &mut first, |first| first.read_now(0, 1)), Ok(vec![3; 512]));
 }
 
-/// A superblock that cannot be read, or is torn, is nobody else's.
+/// An unreadable or torn superblock does not indicate another server.
 #[test]
 fn an_array_that_is_alone_is_not_mistaken_for_another() {
     for setup in [Setup::named("raid1", 3), Setup::named("raid5", 4), Setup::logged(4)].map(fenced) {
@@ -131,7 +131,7 @@ fn an_array_that_is_alone_is_not_mistaken_for_another() {
         world.replace(2);
         world.settle_until(|world| world.array.status().rebuild.is_none());
         world.add_spare();
-        // An hour passes, and nobody asks for anything.
+        // An hour passes without requests.
         let hour = world.now + Duration::from_secs(3_600);
         world.settle_until(|world| world.now >= hour);
         let mut world = world.reopen(false).expect("it opens after a crash");
@@ -143,8 +143,8 @@ fn an_array_that_is_alone_is_not_mistaken_for_another() {
     }
 }
 
-/// The time had come to read superblocks, and could not be used while they were being written:
-/// whoever drove the array was called again and again meanwhile.
+/// Regression test. Superblocks were due to be read, but could not be while they were being
+/// written: the driver was called again and again meanwhile.
 #[test]
 fn no_timeout_is_asked_for_that_nothing_can_be_done_about() {
     let setup = fenced(Setup::named("raid5", 4));
@@ -154,7 +154,7 @@ fn no_timeout_is_asked_for_that_nothing_can_be_done_about() {
     world.drain();
     let is_write =
         |world: &World| world.pending.iter().any(|effect| matches!(effect.action, Action::Write { .. }));
-    // What is written now takes its time.
+    // These writes are slow.
     world.settle_until(is_write);
     for _ in 0..10 {
         let Some(due) = world.array.poll_timeout() else { break };

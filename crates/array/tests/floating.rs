@@ -14,7 +14,7 @@ fn setup() -> Setup {
     Setup::named("floating", 5)
 }
 
-/// Where all units are, having checked that each is in the cylinder of its home, and alone in its
+/// The places of all units. Checks that each is in the cylinder of its home, and alone in its
 /// position.
 fn locations(world: &World) -> Vec<Location> {
     let layout = world.array.geometry().layout();
@@ -46,7 +46,7 @@ fn units_move_and_each_is_alone_in_a_position_of_its_cylinder() {
             let mut tags = Vec::new();
             let mut written = BTreeSet::new();
             for _ in 0..20 {
-                // A few cylinders only, so that their positions are all used.
+                // Only a few cylinders, so that all their positions are used.
                 let at = random.below(units.min(80)) * unit;
                 if written.insert(at) {
                     let bytes = payload(&mut random, unit);
@@ -79,7 +79,7 @@ fn units_move_and_each_is_alone_in_a_position_of_its_cylinder() {
     }
 }
 
-/// What a write asks of the members, in order: whether it floats, and how.
+/// The accesses of a write, in order: whether each floats, and how.
 fn accesses(world: &mut World, at: u64, length: u64) -> Vec<Option<Modify>> {
     let bytes = vec![7; length as usize * 512];
     let tag = world.write(at, &bytes);
@@ -105,8 +105,8 @@ fn a_small_write_is_two_accesses_one_after_the_other() {
     assert_eq!(accesses(&mut world, unit * 3, unit), [Some(Modify::Replace), Some(Modify::Xor)]);
 }
 
-/// Stodolsky §8.1: without preread the data and parity accesses go at the same time. There is no
-/// revolution for the data to save, and it is written where it is.
+/// Stodolsky §8.1: without preread the accesses to data and parity run at the same time. The data's
+/// access saves no revolution by floating, and it is written in place.
 #[test]
 fn a_small_write_whose_old_data_is_known_is_two_accesses_at_once() {
     let mut setup = setup();
@@ -140,8 +140,8 @@ fn a_read_finds_its_unit_though_it_moves_before_the_read_is_served() {
     let mut random = Random(SEED);
     let read = world.read(0, unit);
     let waiting = world.pending.pop().expect("the read waits");
-    // The unit and its neighbours move again and again; the position that is being read is not
-    // written to.
+    // The unit and its neighbours move repeatedly; the position that is being read is not written
+    // to.
     for _ in 0..30 {
         for at in [0, 1, 2, 3, 4, 8] {
             world.write_now(at * unit, &payload(&mut random, unit)).expect("it can be written");
@@ -165,7 +165,7 @@ fn only_who_can_place_units_opens_such_an_array_and_only_once() {
     assert!(matches!(open(&setup(), &world), Some(AssemblyError::SlotsLost)));
 }
 
-/// A latent sector error in the parity is met when the data has been moved already.
+/// A latent sector error in the parity is found when the data has already moved.
 #[test]
 fn parity_that_cannot_be_read_is_computed_from_the_data_that_was_moved() {
     let mut world = World::new(&setup(), SEED);

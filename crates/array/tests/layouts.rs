@@ -1,5 +1,5 @@
-//! For each layout: the map and its inverse agree, units of a stripe lie on different members, a
-//! region's sublogs avoid its data members, nothing overlaps, load is even.
+//! Properties of every layout: the map and its inverse agree, units of a stripe are on different
+//! members, a region's sublogs are not on its data members, nothing overlaps, the load is even.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ prop_compose! {
     }
 }
 
-/// On cylinders of five tracks of three units, where units float.
+/// If units float: on cylinders of five tracks, each with room for three units.
 fn on_cylinders(creation: &Creation) -> Result<Geometry, CreationError> {
     Geometry::create_on(creation, Cylinder { track: creation.unit.get() * 3, tracks: 5 })
 }
@@ -77,7 +77,7 @@ fn possible(creation: &Creation) -> Option<Geometry> {
     }
 }
 
-/// Stripes to look at: all of a small layout, else the first, the last, and some between.
+/// Stripes to check: all of a small layout, otherwise the first, the last, and some between.
 fn some_stripes(layout: &Layout) -> Vec<Stripe> {
     let stripes = layout.stripes();
     let step = (stripes / 3_000).max(1);
@@ -188,7 +188,7 @@ proptest! {
     }
 }
 
-/// Units of data and of check on each member, over whole periods of the layout.
+/// The numbers of data units and of check units on each member, over whole periods of the layout.
 fn loads(geometry: &Geometry, stripes: u64) -> (Vec<u64>, Vec<u64>) {
     let layout = geometry.layout();
     let (mut data, mut check) =
@@ -223,7 +223,7 @@ fn data_and_check_units_are_dealt_out_evenly() {
     for layout in LayoutChoice::ALL {
         for members in [4, 6, 12] {
             let geometry = on_cylinders(&creation(layout, members)).expect("a possible array");
-            // Of a layout in cylinders, the units of one stand in each row of parity.
+            // With cylinders, each row of parity takes the stripes of one cylinder.
             let period = u64::from(members) * if layout == LayoutChoice::Cylinders { 12 } else { 1 };
             let whole = geometry.layout().stripes() / period * period;
             let (data, check) = loads(&geometry, whole);
@@ -238,7 +238,8 @@ fn data_and_check_units_are_dealt_out_evenly() {
                     assert_eq!(spread(&both), 0, "{layout:?}");
                 }
                 LayoutChoice::Concatenated => assert!(spread(&data) <= u64::from(members)),
-                // Regions are dealt whole: their number is a multiple of the members'.
+                // Regions are placed as a whole: their number is a multiple of the number of
+                // members.
                 LayoutChoice::Regions => {
                     assert_eq!(geometry.layout().region_count() % u32::from(members), 0);
                     assert!(spread(&data) as f64 <= 0.02 * data[0] as f64, "{data:?}");
@@ -250,7 +251,7 @@ fn data_and_check_units_are_dealt_out_evenly() {
     }
 }
 
-/// Stodolsky §4, footnote 6: a track of each cylinder is free, and one member in N holds parity.
+/// Stodolsky §4, footnote 6: one track of each cylinder is free, and one member in N holds parity.
 #[test]
 fn floating_takes_a_track_of_each_cylinder_and_a_member_of_parity() {
     // Figure 12: 22 IBM 0661 of 949 cylinders, 14 tracks of 48 sectors; a data unit is 2 KB.

@@ -1,5 +1,5 @@
-//! Sequence numbers: they do not run out within a session, and none from a session that never was
-//! is believed.
+//! Sequence numbers: they do not run out within a session, and numbers of a session that never was
+//! are not believed.
 
 mod common;
 
@@ -8,7 +8,7 @@ use parlour_array::{AssemblyError, Event, Geometry, Superblock, Tuning};
 use parlour_codec::checksum::crc32c;
 use parlour_units::{Sector, Sectors, Slot};
 
-/// An array that takes further numbers after a few records.
+/// An array that takes additional numbers after a few records.
 fn short_sessions(setup: Setup) -> Setup {
     Setup { tuning: Tuning { session_records: 8, ..setup.tuning }, ..setup }
 }
@@ -19,7 +19,7 @@ fn session_number(world: &World) -> u64 {
     numbers.max().expect("there are members")
 }
 
-/// Writes blocks here and there; returns what the array holds.
+/// Writes blocks at random; updates `content` to match.
 fn exercise(world: &mut World, content: &mut [u8], writes: u64) {
     let sectors = content.len() as u64 / 512;
     for _ in 0..writes {
@@ -39,7 +39,7 @@ fn assert_holds(world: &mut World, content: &[u8]) {
     }
 }
 
-/// After 2⁴⁰ records the array panicked: in 636 days at 20,000 a second.
+/// Regression test. After 2⁴⁰ records the array panicked: in 636 days at 20,000 records a second.
 #[test]
 fn a_session_takes_further_numbers_before_its_own_run_out() {
     let logged = Setup::logged(4);
@@ -65,21 +65,21 @@ fn a_session_takes_further_numbers_before_its_own_run_out() {
     }
 }
 
-/// Puts a valid checksum into a structure with it at byte 8.
+/// Puts a valid checksum into a structure that has it at byte 8.
 fn seal(block: &mut [u8]) {
     block[8..12].fill(0);
     let checksum = crc32c(block);
     block[8..12].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Changes eight bytes of the block at `at` and mends its checksum.
+/// Changes eight bytes of the block at `at` and corrects its checksum.
 fn forge(disk: &mut Disk, at: Sector, length: Sectors, field: usize, value: u64) {
     let block = &mut disk.bytes[at.bytes() as usize..][..length.bytes().as_usize()];
     block[field..field + 8].copy_from_slice(&value.to_le_bytes());
     seal(block);
 }
 
-/// Sectors at which a structure begins.
+/// The sectors at which a structure begins.
 fn found(disk: &Disk, magic: &[u8; 8]) -> Vec<usize> {
     let starts = disk.bytes.chunks(512).enumerate().filter(|(_, sector)| sector.starts_with(magic));
     starts.map(|(index, _)| index).collect()
@@ -93,8 +93,8 @@ fn implausible(world: &World) -> Vec<(Slot, &'static str)> {
     world.events.iter().filter_map(forged).collect()
 }
 
-/// The array after a stop, opened with what was forged, is right and goes on; what was forged is
-/// reported by slot.
+/// Opens the array with forged metadata after a stop: it must hold the right content and go on, and
+/// report the forged metadata with its slot.
 fn assert_reported(mut world: World, content: &mut [u8], what: &'static str) {
     assert_holds(&mut world, content);
     exercise(&mut world, content, 20);
@@ -117,7 +117,8 @@ fn written(setup: &Setup) -> (World, Vec<u8>, Geometry) {
     (world, content, geometry)
 }
 
-/// The map's next writing had a number that nothing reads back: from then on no map was known.
+/// Regression test. The bitmap's next write had a number that decoding refuses: from then on no
+/// bitmap was known.
 #[test]
 fn a_bitmap_from_the_future_does_not_count_and_is_reported() {
     let (mut world, mut content, geometry) = written(&Setup::named("raid5", 4));
@@ -130,7 +131,8 @@ fn a_bitmap_from_the_future_does_not_count_and_is_reported() {
     assert_reported(world, &mut content, "write-intent bitmap");
 }
 
-/// Records up to the highest number there is counted as applied, so that all to come were lost.
+/// Regression test. Records up to the highest possible number counted as applied, so that all later
+/// records were lost.
 #[test]
 fn a_table_that_has_applied_what_was_never_written_does_not_count_and_is_reported() {
     let (mut world, mut content, geometry) = written(&Setup::logged(4));
@@ -143,7 +145,8 @@ fn a_table_that_has_applied_what_was_never_written_does_not_count_and_is_reporte
     assert_reported(world, &mut content, "table of applied records");
 }
 
-/// Entries of this session came before one that was forged, and did not count after a crash.
+/// Regression test. New entries had lower numbers than a forged one, and did not count after a
+/// crash.
 #[test]
 fn an_entry_of_a_commit_log_from_the_future_does_not_count_and_is_reported() {
     let (mut world, mut content, _) = written(&Setup::logged(4));
@@ -157,7 +160,8 @@ fn an_entry_of_a_commit_log_from_the_future_does_not_count_and_is_reported() {
     assert_reported(world, &mut content, "commit log");
 }
 
-/// The log's newest record counted before all that were written since.
+/// Regression test. A forged record in the log counted as newer than all records that were written
+/// later.
 #[test]
 fn a_log_segment_from_the_future_is_not_believed_and_is_reported() {
     let (mut world, mut content, geometry) = written(&Setup::named("parity-logging", 4));
@@ -172,8 +176,8 @@ fn a_log_segment_from_the_future_is_not_believed_and_is_reported() {
     assert_reported(world, &mut content, "log segment");
 }
 
-/// From the last number there is the next could not be taken; and an opening would not be its own
-/// last.
+/// After the highest possible number there is no next one: an array whose numbers are nearly used
+/// up is not opened for writing.
 #[test]
 fn an_array_whose_numbers_are_used_up_can_be_read_and_is_not_opened_for_writing() {
     for (session, sequence) in [((1 << 24) - 2, 9), (9, (1 << 63) - 1)] {

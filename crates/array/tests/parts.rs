@@ -1,4 +1,4 @@
-//! A long request that its driver submits in parts: all of them work on one buffer.
+//! A long request that its driver submits in parts: all parts use one buffer.
 
 mod common;
 

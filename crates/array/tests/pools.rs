@@ -1,5 +1,5 @@
-//! How many log buffers a region takes, and when they are written out (parity logging's K;
-//! Stodolsky 1993, section 3).
+//! The number of log buffers of a region, and when they are appended (parity logging's K; Stodolsky
+//! 1993, section 3).
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;

@@ -1,4 +1,4 @@
-//! Recovery may be cut off anywhere, again and again, and comes to its end when it is let.
+//! Recovery may be interrupted anywhere and repeatedly, and comes to its end when it is not.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -8,7 +8,8 @@ use parlour_array::layout::{Location, Occupant};
 use parlour_array::{Action, Class, Event, Mode, Repair};
 use parlour_units::{Bytes, Member, Region, Sector, Sectors, Slot};
 
-/// The parity that a reintegration is about to rewrite: the member, from where and how much.
+/// The parity that a reintegration is about to rewrite: the member, the first sector and the
+/// length.
 fn rewritten(world: &World) -> Option<(Member, Sector, Sectors)> {
     let geometry = world.array.geometry();
     let start = geometry.data_start();
@@ -29,8 +30,8 @@ fn is_rewriting(world: &World) -> bool {
     rewritten(world).is_some()
 }
 
-/// An array that is about to rewrite parity, and what may be read at its start: what was written
-/// last, and, if that was not answered, what was there before.
+/// An array that is about to rewrite parity, and the two contents that its start may have: the last
+/// data that was written and, if that write was not answered, the data before it.
 fn about_to_rewrite() -> (World, [Vec<u8>; 2]) {
     let mut setup = Setup::logged(4);
     setup.member_length = 3 * 2_048;
@@ -50,7 +51,7 @@ fn about_to_rewrite() -> (World, [Vec<u8>; 2]) {
     (world, content)
 }
 
-/// Power is pulled: nothing is left of what was not flushed, nor of what was under way.
+/// A power cut: all unflushed writes and all writes in flight are lost.
 fn cut(mut world: World) -> World {
     world.pending.clear();
     world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
@@ -60,7 +61,7 @@ fn cut(mut world: World) -> World {
 #[test]
 fn a_reintegration_that_is_cut_off_again_and_again_takes_no_more_room_for_that() {
     let (mut world, content) = about_to_rewrite();
-    // Each time would take a sector at least.
+    // If each round took space, it would take at least one sector.
     let rounds = world.array.geometry().commit_log().1.get();
     for _ in 0..rounds {
         world = cut(world);
@@ -138,8 +139,8 @@ fn a_whole_stripe_that_is_cut_off_while_it_is_written_in_slices_has_parity_that_
         let mut random = Random(seed);
         let stripe = world.array.geometry().layout().stripe_data().get();
         for number in 0..4 {
-            // The first slice of the first unit is not written: of the stripe only the second slice
-            // is written whole.
+            // The first slice of the first unit is not written: only the second slice is written in
+            // all units.
             world.write(number * stripe + 8, &payload(&mut random, stripe - 8));
         }
         for _ in 0..random.below(100) {
@@ -151,7 +152,7 @@ fn a_whole_stripe_that_is_cut_off_while_it_is_written_in_slices_has_parity_that_
     }
 }
 
-/// An array whose regions' logs are long, and its commit logs short.
+/// An array with long region logs and short commit logs.
 fn with_long_logs() -> Setup {
     let mut setup = Setup::logged(4);
     setup.member_length = 24 * 2_048;
@@ -159,7 +160,7 @@ fn with_long_logs() -> Setup {
     setup.log.ratio = Some(4.0);
     setup.unit = 8;
     setup.tuning.log_memory = Sectors::new(64);
-    // (Here nothing long is written.)
+    // (This test writes nothing long.)
     setup.commit_log = Some(Sectors::new(160));
     setup
 }
@@ -183,7 +184,7 @@ fn folded_in_parts(setup: &Setup) {
     let of_region = geometry.layout().region_stripes() * geometry.layout().stripe_data().get();
     let positions = geometry.layout().logs().unwrap().segments();
     let records = u64::from(positions) * (segment - 2);
-    // (Each takes 48 bytes.)
+    // (Each record takes 48 bytes.)
     assert!(records * 48 / 512 > geometry.commit_log().1.get() / 8, "they do not fit");
     let (mut random, mut content) = (Random(SEED), std::collections::BTreeMap::new());
     for _ in 0..records * 3 {
@@ -207,7 +208,7 @@ fn folded_in_parts(setup: &Setup) {
     }
 }
 
-/// Regions whose records go to the same commit log.
+/// Regions with the same commit log.
 fn regions_of_one_slot(world: &World) -> Vec<Region> {
     let layout = world.array.geometry().layout();
     let sublogs = u32::from(layout.logs().unwrap().shape().sublogs);
@@ -228,7 +229,7 @@ fn many_regions_whose_logs_are_full_are_folded_in_though_the_oldest_record_is_of
     let regions = regions_of_one_slot(&world);
     assert!(regions.len() > 10);
     let of_region = layout.region_stripes() * layout.stripe_data().get();
-    // (A segment has room for one record more.)
+    // (A segment has room for one more record.)
     let records = u64::from(layout.logs().unwrap().segments()) * 13;
     let (mut random, mut content) = (Random(SEED), std::collections::BTreeMap::new());
     let mut write = |world: &mut World, region: &Region| {
@@ -268,13 +269,13 @@ fn an_opening_that_is_cut_off_leaves_nothing_that_looks_damaged() {
         world.settle();
         world.all_volatile();
         let mut random = Random(SEED);
-        // More than one segment holds, and nothing of it reaches its log.
+        // More than one segment holds, and nothing of it reaches the region's log.
         for at in 0..5 {
             world.write(at * 8, &payload(&mut random, 8));
         }
         world.settle_until(|world| world.done.len() == 5);
         let mut world = cut(world);
-        // Superblocks are slow.
+        // Writes of superblocks are slow.
         for _ in 0..steps {
             let log = world.pending.iter().position(|effect| effect.class == Class::Log);
             match log {
@@ -311,26 +312,26 @@ fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_tha
         }
         let log = geometry.layout().sublog_slot(Region::new(0), 0).unwrap();
         world.replace(log.get());
-        // Superblocks and bitmaps are slow.
+        // Writes of superblocks and bitmaps are slow.
         while let Some(index) = world.pending.iter().position(|effect| is_fast(effect.action)) {
             world.step_at(index);
         }
         let mut world = cut(world);
         world.settle();
-        // The log is read now, if not before.
+        // The log is read now, unless it was read before.
         assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "after {steps} steps");
         let damaged = world.events.iter().find(|event| matches!(event, Event::LogDamaged { .. }));
         assert_eq!(damaged, None, "after {steps} steps");
     }
 }
 
-/// An array whose commit logs hold far more of one region than is compared at a time.
+/// An array whose commit logs hold far more records of one region than are compared at a time.
 fn with_large_regions() -> Setup {
     let mut setup = Setup::logged(4);
     (setup.unit, setup.block, setup.member_length) = (2_048, 8, 64 * 2_048);
     setup.log.regions = Some(4);
     setup.log.segment = Some(Sectors::new(512));
-    // No segment is appended before the array has a reason to.
+    // No segment is appended without need.
     let log_flush = parlour_array::LogFlush::Watermark(u32::MAX);
     setup.tuning = parlour_array::Tuning { log_flush, ..parlour_array::Tuning::default() };
     setup
@@ -338,8 +339,8 @@ fn with_large_regions() -> Setup {
 
 type Content = std::collections::BTreeMap<u64, Vec<u8>>;
 
-/// Writes `count` blocks into the first `within` sectors, none of which is on the members' stable
-/// storage but for its record.
+/// Writes `count` blocks into the first `within` sectors. On stable storage there are only their
+/// records.
 fn write_blocks(world: &mut World, count: u64, within: u64) -> Content {
     world.settle();
     world.all_volatile();
@@ -359,7 +360,7 @@ fn assert_holds(world: &mut World, content: &Content) {
     }
 }
 
-/// Recovers; returns the most payload memory that was held, in sectors.
+/// Recovers the array; returns the greatest amount of payload memory that was held, in sectors.
 fn recover_and_measure(world: &mut World) -> u64 {
     let mut most = 0;
     let held = |world: &World| world.memory.values().map(|buffer| buffer.len() as u64 / 512).sum::<u64>();
@@ -374,7 +375,7 @@ fn is_recovering(world: &World) -> bool {
     world.array.status().log.is_some_and(|log| log.recovering > 0)
 }
 
-/// Two parts' worth, and not so many that the commit log gets full.
+/// Enough writes for two parts, but not so many that the commit log fills up.
 const LARGE_WRITES: u64 = 350;
 
 fn of_first_region(world: &World) -> u64 {
@@ -393,7 +394,7 @@ fn a_region_with_many_records_is_recovered_in_parts_that_bound_the_memory() {
     assert_eq!(world.array.status().counters.redone, 1);
     let (records, part) = (LARGE_WRITES * 16, 4_096);
     assert!(most > records, "records stay in memory, {most}");
-    // (A log buffer is as long as a segment, however little is in it.)
+    // (A log buffer is as long as a segment, however little it contains.)
     assert!(most < records + records / 16 + part + 512, "{most} sectors were held for {records} of records");
     assert_holds(&mut world, &content);
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
@@ -432,7 +433,7 @@ fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
         world.array.fail(world.now, Slot::new(slot)).unwrap();
         world.drain();
         world.settle();
-        // With the records themselves what nobody has flushed may be lost.
+        // If the records are lost as well, data that was never flushed may be lost.
         if holds_records {
             assert!(content.keys().all(|at| world.read_now(*at, 16).is_ok()));
         } else {
@@ -441,12 +442,12 @@ fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
     }
 }
 
-/// Whose commit log has the records of the first region.
+/// The slot whose commit log has the records of the first region.
 fn commit_slot(world: &World) -> Option<Slot> {
     world.array.geometry().layout().sublog_slot(Region::new(0), 0)
 }
 
-/// An array with many regions, whose log buffers are few.
+/// An array with many regions and few log buffers.
 fn with_many_regions() -> Setup {
     let mut setup = with_long_logs();
     (setup.log.regions, setup.log.ratio) = (Some(96), Some(0.7));
@@ -459,7 +460,7 @@ fn with_many_regions() -> Setup {
 #[test]
 fn recovery_of_many_regions_takes_as_much_memory_as_a_few() {
     let mut setup = with_many_regions();
-    // All of them are in commit logs when the power is pulled.
+    // All records are in commit logs when the power is cut.
     setup.tuning.log_memory = Sectors::new(128 * 200);
     let mut world = World::new(&setup, SEED);
     let regions = u64::from(world.array.geometry().layout().region_count());
@@ -479,19 +480,19 @@ fn recovery_of_many_regions_takes_as_much_memory_as_a_few() {
     let recovering = world.array.status().log.unwrap().recovering;
     assert!(recovering > 16, "{recovering} regions are to be recovered, of {regions}");
     let most = recover_and_measure(&mut world);
-    // Half of the log buffers, those of four regions, and what is compared of these.
+    // Half of the log buffers, and for four regions their buffers and the data that is compared.
     let bound = 128 * 8 / 2 + 4 * (128 + 2 * 2 * 16);
     assert!(most <= bound, "{most} of {bound} sectors were held at a time");
     assert_holds(&mut world, &content);
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
 }
 
-/// Sectors that were written to members' logs.
+/// The number of sectors that were written to members' logs.
 fn logged_sectors(world: &World) -> u64 {
     world.array.status().members.iter().map(|member| member.traffic[1].write_bytes / 512).sum()
 }
 
-/// Writes one block to each region, more than there are log buffers for.
+/// Writes one block to each region; there are more regions than log buffers.
 fn write_to_each_region(world: &mut World) -> Content {
     let (regions, of_region) =
         (u64::from(world.array.geometry().layout().region_count()), of_first_region(world));
@@ -518,7 +519,8 @@ fn a_segment_of_one_record_costs_about_as_much_as_the_record() {
     world.settle();
     let counters = world.array.status().counters;
     assert!(counters.short_segments > 40, "there are fewer buffers than regions");
-    // In a commit log: a header and the payload. In a segment: two headers, and the payload.
+    // In a commit log each record takes a header and its payload; in a segment, two headers and the
+    // payload.
     let most = counters.short_segments * (2 * 2 + 16) + content.len() as u64 * (16 + 4) + 512;
     let written = logged_sectors(&world) - before;
     assert!(written < most, "{written} sectors, and {most} would do");
@@ -533,7 +535,7 @@ fn a_segment_of_one_record_costs_about_as_much_as_the_record() {
 #[test]
 fn what_was_never_written_of_a_short_segment_need_not_be_readable() {
     let mut world = World::new(&with_short_segments(), SEED);
-    // Where there is nothing yet, nothing can be read.
+    // Where nothing was written yet, all sectors are unreadable.
     let start = world.array.geometry().data_start().get();
     let layout = world.array.geometry().layout().clone();
     for (location, disk) in (0..).zip(&mut world.disks) {
@@ -555,8 +557,8 @@ fn what_was_never_written_of_a_short_segment_need_not_be_readable() {
     assert_eq!(world.array.status().unreadable, Bytes::ZERO);
 }
 
-/// The status said that all redundancy was there before that was recorded: a crash then cost more
-/// than a member.
+/// Regression test. The status reported full redundancy before that was recorded: a crash then cost
+/// more than a member.
 #[test]
 fn a_resync_that_is_over_stays_over_after_a_crash() {
     let setup = Setup { zeroed: false, ..Setup::logged(4) };

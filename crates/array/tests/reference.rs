@@ -1,4 +1,5 @@
-//! For each organization, random requests, with and without failures, equal a flat reference.
+//! Random requests against each organization, with and without failures, give the same results as a
+//! flat reference.
 
 mod common;
 
@@ -7,7 +8,7 @@ use parlour_array::organization::{ReadChoice, Update};
 use parlour_array::{LargeWrite, LogFlush, LogPool, Operation, Repair, Tuning};
 use parlour_units::{Sectors, Slot};
 
-/// An array beside a flat copy of what it should hold.
+/// An array, and a flat copy of the content that it should have.
 struct Twin {
     world: World,
     flat: Vec<u8>,
@@ -32,14 +33,14 @@ impl Twin {
         };
         let length = length.min(blocks);
         let at = match self.random.below(3) {
-            // A hot spot, so that stripes are shared and logs fill.
+            // Some blocks are requested often, so that stripes are shared and logs fill.
             0 => self.random.below(64.min(blocks - length + 1)),
             _ => self.random.below(blocks - length + 1),
         };
         (at * block, length * block)
     }
 
-    /// A batch of requests at the same time, none overlapping another.
+    /// A batch of requests at the same time; none overlaps another.
     fn batch(&mut self, reads: &mut Vec<(u64, u64, u64)>) {
         let mut taken: Vec<(u64, u64)> = Vec::new();
         for _ in 0..1 + self.random.below(8) {
@@ -191,7 +192,7 @@ fn setups() -> Vec<(String, Setup)> {
     setups
 }
 
-/// The options of §2.1 and §2.5, and memory so short that everything waits.
+/// The options of §2.1 and §2.5, with so little memory that everything waits.
 fn log_tunings() -> Vec<(&'static str, Tuning)> {
     let base = Setup::named("parity-logging", 5).tuning;
     vec![
@@ -209,7 +210,7 @@ fn log_tunings() -> Vec<(&'static str, Tuning)> {
     ]
 }
 
-/// Seeds for each setup.
+/// The number of seeds for each setup.
 const ROUNDS: u64 = 3;
 
 fn for_each_setup(test: impl Fn(&mut Twin)) {
@@ -391,7 +392,7 @@ fn what_a_host_has_just_read_or_written_is_not_read_again_before_it_is_overwritt
             world.write_now(at, &payload(&mut random, length)).expect("it can be written");
             assert_eq!(reads(&world) - before, parity_reads, "{name}: write at {at}");
         }
-        // What falls out of the bounded cache is read again.
+        // Data that was dropped from the bounded cache is read again.
         for at in (200..300).step_by(8) {
             world.read_now(at, 8).expect("it can be read");
         }

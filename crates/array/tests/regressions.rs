@@ -1,4 +1,4 @@
-//! Regressions: each test is the story of a defect that a review found.
+//! Regression tests: each reproduces a defect that a review found.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -21,14 +21,14 @@ fn logging(n: u16) -> Setup {
     Setup::named("parity-logging", n)
 }
 
-/// killed while the first superblock of an opening is written.
+/// The server is killed while the first superblock of an opening is written.
 #[test]
 fn an_opening_that_was_cut_off_leaves_no_member_stale() {
     let mut w = World::new(&Setup::named("raid5", 5), SEED);
     w.write_now(0, &payload(&mut Random(1), 10)).unwrap();
     let mut w = w.restart();
     assert!(w.pending.iter().any(|e| e.class == Class::Metadata));
-    // one member's superblock
+    // One member's superblock.
     assert!(run_where(&mut w, |e| is_write(e).is_some_and(|(_, at, _)| at == Sector::ZERO)));
     match w.reopen(false) {
         Ok(w) => {
@@ -39,7 +39,7 @@ fn an_opening_that_was_cut_off_leaves_no_member_stale() {
     };
 }
 
-/// killed again and again, each time while another member's first superblock is written.
+/// The server is killed repeatedly, each time while another member's first superblock is written.
 #[test]
 fn openings_that_were_cut_off_one_after_another_leave_no_member_stale() {
     for name in ["raid5", "parity-logging"] {
@@ -55,7 +55,7 @@ fn openings_that_were_cut_off_one_after_another_leave_no_member_stale() {
     }
 }
 
-/// two members used apart, both killed.
+/// Two members were used separately, and both servers were killed.
 #[test]
 fn members_that_were_used_apart_are_refused_together_though_both_were_killed() {
     let mut w = World::new(&Setup::named("raid1", 2), SEED);
@@ -74,7 +74,7 @@ fn members_that_were_used_apart_are_refused_together_though_both_were_killed() {
     assert!(matches!(refusal, AssemblyError::Diverged(..)), "{refusal}");
 }
 
-/// replaced while the last checkpoint of the rebuild before is flushed.
+/// A member is replaced while the last checkpoint of the earlier rebuild is flushed.
 #[test]
 fn a_member_replaced_during_its_last_checkpoint_is_rebuilt() {
     let mut w = World::new(&Setup::named("raid5", 4), SEED);
@@ -83,7 +83,7 @@ fn a_member_replaced_during_its_last_checkpoint_is_rebuilt() {
     w.array.fail(w.now, Slot::new(1)).unwrap();
     w.drain();
     w.replace(1);
-    // run until the checkpoint's flush is pending
+    // Runs until the checkpoint's flush is pending.
     for _ in 0..1_000_000 {
         if w.pending.iter().any(|e| e.class == Class::Rebuild && matches!(e.action, Action::Flush { .. })) {
             break;
@@ -102,7 +102,7 @@ fn a_member_replaced_during_its_last_checkpoint_is_rebuilt() {
     assert!(w.read_now(5000, 400).unwrap() == bytes, "wrong data was rebuilt");
 }
 
-/// a member dies while the array stops, after the table was written.
+/// A member dies while the array stops, after the table was written.
 fn t03(at_map: bool) {
     for seed in 0..20 {
         let setup = logging(5);
@@ -124,7 +124,7 @@ fn t03(at_map: bool) {
         let mut killed = None;
         while w.array.mode() != Mode::Stopped {
             if killed.is_none() {
-                // the map of the stop: no flush, no other
+                // The bitmap that the stop writes: no flush, no other write.
                 if let Some(e) =
                     w.pending.iter().find(|e| is_write(e).is_some_and(|(_, at, _)| slots.contains(&at)))
                 {
@@ -202,7 +202,7 @@ fn bad_sectors(w: &mut World, flat: &[u8]) -> (usize, usize) {
     (bad, lost)
 }
 
-/// read-only writes nothing, though a member dies.
+/// A read-only array writes nothing, even if a member dies.
 #[test]
 fn a_read_only_array_writes_nothing_though_a_member_dies() {
     let setup = logging(5);
@@ -263,7 +263,8 @@ fn a_read_only_array_writes_nothing_though_sectors_are_unreadable() {
     assert_eq!(before, after, "a read-only array wrote");
 }
 
-/// degraded opening; reintegration writes parity before the session is durable; killed.
+/// An opening without a member: reintegration wrote parity before the session was durable; then the
+/// server was killed.
 #[test]
 fn parity_is_not_written_before_the_session_is_durable() {
     let setup = logging(5);
@@ -273,7 +274,7 @@ fn parity_is_not_written_before_the_session_is_durable() {
         disks[2].dead = true;
         let mut w = World::open(&setup, disks, vec![0, 1, 3, 4], random, 50, false).unwrap();
         let n = w.disks.iter().map(|d| d.writes).sum::<u64>();
-        // superblocks are slow
+        // Writes of superblocks are slow.
         while run_where(&mut w, |e| e.class != Class::Metadata) {}
         println!(
             "writes before the session is durable: {}",
@@ -286,7 +287,7 @@ fn parity_is_not_written_before_the_session_is_durable() {
     }
 }
 
-/// a write whose preread hits an unreadable sector, with little scratch memory.
+/// A write whose preread meets an unreadable sector, with little scratch memory.
 #[test]
 fn a_write_that_meets_an_unreadable_sector_is_answered_with_little_memory() {
     let mut setup = Setup::named("raid5", 5);
@@ -306,7 +307,7 @@ fn a_write_that_meets_an_unreadable_sector_is_answered_with_little_memory() {
         assert!(w.done.contains_key(&t), "write at {at} hangs: {:?}", w.array.status());
     }
 }
-/// The same with the default memory.
+/// The same with the default amount of memory.
 #[test]
 fn many_writes_that_meet_unreadable_sectors_are_all_answered() {
     let mut setup = Setup::named("raid5", 9);
@@ -326,7 +327,7 @@ fn many_writes_that_meet_unreadable_sectors_are_all_answered() {
     assert_eq!(hang, 0, "{hang} of {} writes hang", tags.len());
 }
 
-/// watermark policy.
+/// The watermark policy.
 #[test]
 fn a_watermark_just_below_the_pool_stops_nothing() {
     let mut setup = logging(5);
@@ -368,7 +369,8 @@ fn a_watermark_above_the_pool_stops_nothing() {
     }
 }
 
-/// killed (not the power), opened, flushed, then the power fails.
+/// The server is killed (without a power cut), the array is opened and flushed, and then the power
+/// fails.
 #[test]
 fn what_was_read_after_a_kill_and_then_flushed_is_durable() {
     let mut w = World::new(&Setup::named("raid5", 4), SEED);
@@ -393,7 +395,7 @@ fn what_was_read_after_a_kill_and_then_flushed_is_durable() {
     assert!(got == b, "flushed data lost");
 }
 
-/// stopped with a resync pending, then opened without a member.
+/// The array is stopped with a resync pending, then opened without a member.
 #[test]
 fn an_unsynced_array_without_a_member_is_refused() {
     let mut setup = Setup::named("raid5", 4);
@@ -431,7 +433,7 @@ fn an_unsynced_array_without_a_member_is_refused() {
     }
 }
 
-/// three copies, two unreadable.
+/// Three copies, two of them unreadable.
 #[test]
 fn the_last_good_copy_of_three_answers() {
     let mut w = World::new(&Setup::named("raid1", 3), SEED);
@@ -443,13 +445,13 @@ fn the_last_good_copy_of_three_answers() {
     assert!(w.read_now(0, 8).map(|g| g == b) == Ok(true), "a good copy is left");
 }
 
-/// opened degraded; one bad header sector.
+/// Opened without a member, and with one bad header sector.
 #[test]
 fn a_bad_header_of_a_free_position_costs_nothing() {
     let setup = logging(5);
     let (w, flat) = live_logs(3, &setup);
     let World { disks, random, .. } = w;
-    // find the headers that would be read
+    // Finds the headers that would be read.
     let mut disks = disks;
     disks[2].dead = true;
     let mut w = World::open(&setup, disks, vec![0, 1, 3, 4], random, 50, false).unwrap();
@@ -463,7 +465,7 @@ fn a_bad_header_of_a_free_position_costs_nothing() {
         .collect();
     println!("{} header reads", heads.len());
     let (mut bad, mut n) = (0, 0);
-    // one header that holds nothing
+    // Makes one header that holds nothing unreadable.
     for (m, at) in heads {
         let d = &w.disks[m as usize];
         let free = &d.bytes[at as usize * 512..][..8] != b"PRLRSEGM";
@@ -479,8 +481,8 @@ fn a_bad_header_of_a_free_position_costs_nothing() {
     assert_eq!(bad, 0);
 }
 
-/// It stood alone with the map: what was being written was forgotten when the only other member
-/// could not read its own.
+/// The rebuilt member alone had the bitmap: regions that were being written were forgotten when the
+/// only other member could not read its own.
 #[test]
 fn a_member_that_is_rebuilt_has_the_map_the_table_and_the_list() {
     let mut w = World::new(&Setup::logged(5), SEED);
@@ -499,7 +501,7 @@ fn a_member_that_is_rebuilt_has_the_map_the_table_and_the_list() {
     }
 }
 
-/// a second failed member is taken by the second spare.
+/// The second spare takes the slot of a second failed member.
 #[test]
 fn a_second_spare_takes_a_second_place() {
     let mut w = World::new(&Setup::named("raid10", 4), SEED);
@@ -519,7 +521,7 @@ fn a_second_spare_takes_a_second_place() {
     );
 }
 
-/// unsynced array; one bad sector beside good data read in one access.
+/// An unsynced array with one bad sector beside good data, both read in one access.
 #[test]
 fn unsynced_parity_repairs_nothing() {
     let mut setup = Setup::named("raid5", 4);
@@ -544,7 +546,7 @@ fn unsynced_parity_repairs_nothing() {
     }
 }
 
-/// a flush that failed on a member that is kept; the next says all is well.
+/// A flush failed on a member that was kept; the next flush succeeded.
 #[test]
 fn a_flush_that_failed_is_not_forgotten() {
     let mut w = World::new(&Setup::named("raid0", 2), SEED);
@@ -557,18 +559,18 @@ fn a_flush_that_failed_is_not_forgotten() {
     assert!(second.is_err() || w.disks[0].cache.is_empty(), "said to be flushed: {second:?}");
 }
 
-/// one region cannot be resynced; later ones never are.
+/// One region cannot be resynced; later regions were never resynced.
 #[test]
 fn what_could_not_be_resynced_is_tried_again_after_it_was_written() {
     let mut setup = Setup::named("raid5", 4);
     setup.zeroed = false;
     let mut w = World::new(&setup, SEED);
     let start = w.array.member_data_start().get();
-    // unit of data in the last region
+    // A data unit in the last region.
     w.disks[0].unreadable.insert(start + 16 * 900 + 3);
     w.settle();
     println!("{:?}", w.array.status().resync);
-    // hosts write all: nothing is unreadable any more
+    // Hosts write everything: nothing is unreadable any more.
     let cap = w.capacity();
     for at in (0..cap).step_by(480) {
         let l = 480.min(cap - at);
@@ -579,7 +581,7 @@ fn what_could_not_be_resynced_is_tried_again_after_it_was_written() {
     assert!(w.array.status().resync.is_none(), "{:?}", w.array.status().resync);
 }
 
-/// steps of one phase in any order, computations too.
+/// The steps of a phase in any order, including computations.
 #[test]
 fn steps_of_a_phase_may_be_done_in_any_order() {
     for big in [LargeWrite::Overwrite] {
@@ -599,7 +601,7 @@ fn steps_of_a_phase_may_be_done_in_any_order() {
     }
 }
 
-/// degraded, one log cannot be loaded; the flush is never answered.
+/// An opening without a member, and one log cannot be loaded: the flush was never answered.
 #[test]
 fn a_flush_is_answered_though_a_log_cannot_be_loaded() {
     let setup = logging(5);
@@ -621,32 +623,33 @@ fn a_flush_is_answered_though_a_log_cannot_be_loaded() {
     for (m, at) in heads.iter().take(1) {
         w.disks[*m as usize].unreadable.insert(*at);
     }
-    // superblocks first
+    // Superblocks are written first.
     while run_where(&mut w, |e| e.class == Class::Metadata) {}
     let t = w.submit(Operation::Flush, 0, 0, None);
     w.settle();
     assert!(w.done.contains_key(&t), "flush hangs");
 }
 
-/// stale entry of a read in the preread cache.
+/// A stale entry for a read in the preread cache.
 #[test]
 fn a_read_that_was_answered_leaves_nothing_for_the_cache() {
     let mut setup = Setup::named("raid5", 4);
     setup.tuning.preread_cache = Sectors::new(600);
     let mut w = World::new(&setup, SEED);
     let mut r = Random(1);
-    // host 0 reads a unit of a member that dies
+    // Host request 0 reads a unit of a member that dies.
     w.write_now(0, &payload(&mut r, 2000)).unwrap();
     w.disks[0].dead = true;
     w.read_now(0, 4).unwrap();
-    // member comes back as a new one
+    // A new member takes its slot.
     w.replace(0);
     w.settle();
     assert!(w.array.status().members.iter().all(|m| m.state == "active"));
-    // a long read (not registered) beside a write to one of its stripes, host requests 0 and 1
+    // A long read (which the cache does not watch) beside a write to one of its stripes: host
+    // requests 0 and 1.
     let long = w.read(900, 590);
     let at = 1000;
-    // run the read's access of that place first, then the write, then the rest of the read
+    // Runs the read's access to that place first, then the write, then the rest of the read.
     let g = w.array.geometry().clone();
     println!("{}", w.pending.len());
     let (su, so) = (at / 48, at % 48);
@@ -667,7 +670,7 @@ fn a_read_that_was_answered_leaves_nothing_for_the_cache() {
     assert_eq!(report.mismatches, 0);
 }
 
-/// zeroes and trims are bounded by no credit.
+/// Zeroes and trims are not limited by credits.
 #[test]
 fn a_long_trim_goes_on_in_parts() {
     let mut setup = Setup::named("raid5", 3);
@@ -728,8 +731,8 @@ fn a_long_trim_goes_on_in_parts() {
     }
 }
 
-/// With one data unit a stripe its parity repeats the data, but for what the log still holds: it is
-/// no copy.
+/// With one data unit in a stripe, the parity has the same content as the data, except for records
+/// that are still in the log. It does not count as a copy.
 #[test]
 fn parity_of_one_data_unit_is_no_copy_while_its_log_is_live() {
     let setup = logging(3);
@@ -745,7 +748,7 @@ fn parity_of_one_data_unit_is_no_copy_while_its_log_is_live() {
     }
 }
 
-/// two members have each a bad sector under one long read, in the same stripe.
+/// Two members have a bad sector each under one long read, in the same stripe.
 #[test]
 fn bad_sectors_in_different_columns_cost_nothing() {
     for name in ["raid5", "raid10", "parity-logging"] {
@@ -761,14 +764,14 @@ fn bad_sectors_in_different_columns_cost_nothing() {
             w.disk_at(location.slot.get()).unreadable.insert(at.get());
         }
         assert_eq!(w.read_now(0, 600).as_deref(), Ok(&bytes[..]), "{name}");
-        // Of copies only one was read.
+        // With copies only one of them was read.
         let rewritten = w.disks.iter().all(|disk| disk.unreadable.is_empty());
         assert!(rewritten || name == "raid10", "{name}: what was met is rewritten");
     }
 }
 
-/// What was changed behind the array's back while records of it wait to be redone fits none of
-/// them. It is computed from the rest of its stripe, which still has what was written.
+/// Data that was changed behind the array's back, while records of it wait to be redone, fits none
+/// of them. It is computed from the rest of its stripe, which still has the right content.
 #[test]
 fn what_fits_no_record_after_a_crash_does_not_spread() {
     let mut w = World::new(&Setup::logged(4), SEED);

@@ -1,4 +1,4 @@
-//! Known bugs for tests of the tests cannot be compiled into a program that is released.
+//! Checks that planted bugs cannot be compiled into a released program.
 
 #![allow(
     clippy::disallowed_methods,
@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// What the compiler says of the file with the guard, by itself.
+/// The compiler's messages for the file with the guard, compiled alone.
 fn compiled(feature: bool, debug_assertions: bool) -> String {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/planted.rs");
     let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));

@@ -1,5 +1,5 @@
-//! What a second reading of the code found: openings that came to no end, ends of rebuilds that are
-//! not recorded yet, and reads that nobody can repair. Each test is the story of one defect.
+//! Regression tests for defects that a second review found: openings that did not come to their
+//! end, ends of rebuilds that are not recorded yet, and reads that cannot be repaired.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -18,7 +18,7 @@ fn is_superblock_of(setup: &Setup, effect: &Effect, member: u16) -> bool {
     of == Member::new(member) && copies.contains(&at)
 }
 
-/// Carries out what is pending and `wanted`. Says whether there was something.
+/// Carries out a pending effect that is `wanted`. Returns whether there was one.
 fn carry_out(world: &mut World, wanted: impl Fn(&Effect) -> bool) -> bool {
     let found = world.pending.iter().position(wanted);
     if let Some(index) = found {
@@ -27,7 +27,7 @@ fn carry_out(world: &mut World, wanted: impl Fn(&Effect) -> bool) -> bool {
     found.is_some()
 }
 
-/// Opens the array from some of its members, and kills it when one of them has its first
+/// Opens the array from some of its members, and kills the server when member `told` has its first
 /// superblock.
 fn open_in_vain(world: World, present: &[usize], told: u16) -> World {
     let World { disks, setup, random, sessions, .. } = world;
@@ -109,7 +109,7 @@ fn a_member_that_was_opened_in_vain_again_and_again_is_behind_those_that_went_on
     }
 }
 
-/// An array of which a sector cannot be read, and a read of it that is under way.
+/// An array with an unreadable sector, and a read of it that is under way.
 fn read_of_what_is_unreadable(world: &mut World) -> u64 {
     let start = world.array.member_data_start().get();
     let length = world.disks[0].bytes.len() as u64 / 512;
@@ -134,7 +134,7 @@ fn an_array_without_space_is_stopped_though_something_cannot_be_read() {
         world.write_now(0, &content).unwrap();
         world.settle();
         world.disks.iter_mut().for_each(|disk| disk.full = true);
-        // (In another region: that one is out of sync then.)
+        // (In another region: this one is out of sync then.)
         let far = world.capacity() - 64;
         assert_eq!(world.write_now(far, &content), Err(RequestError::NoSpace));
         let read = read_of_what_is_unreadable(&mut world);
@@ -166,7 +166,7 @@ fn what_was_read_of_a_member_is_forgotten_with_it() {
     let stripe = world.array.geometry().layout().stripe_data().get();
     world.write_now(0, &payload(&mut Random(1), stripe * 4)).unwrap();
     let mut world = world.restart();
-    // One unit rots, which is not noticed, and is rebuilt to what it was.
+    // One unit rots unnoticed, and is rebuilt to its former content.
     let unit = world.array.geometry().layout().locate(Stripe::new(0), Unit::new(0));
     let at = (world.array.member_data_start() + unit.at.from_start()).bytes() as usize;
     let rotten = usize::from(unit.slot.get());
@@ -178,7 +178,7 @@ fn what_was_read_of_a_member_is_forgotten_with_it() {
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
 }
 
-/// Runs until the member in place 1 is whole, and that is not recorded yet.
+/// Runs until the member in slot 1 is whole, but this is not recorded yet.
 fn rebuild_unrecorded(world: &mut World) {
     world.replace(1);
     world.settle_until(|world| world.array.status().rebuild.is_none());
@@ -197,8 +197,8 @@ fn a_durable_write_is_durable_where_a_rebuild_has_ended_and_that_is_not_recorded
         world.all_volatile();
         rebuild_unrecorded(&mut world);
         let other = |effect: &Effect| !(0..4).any(|member| is_superblock_of(&setup, effect, member));
-        // The stripe in which place 1 holds the second unit: the first is written, and then the
-        // second durably.
+        // In this stripe slot 1 holds the second unit. The first unit is written, and then the
+        // second one durably.
         let layout = world.array.geometry().layout();
         let holds = |stripe: u64| layout.locate(Stripe::new(stripe), Unit::new(1)).slot == Slot::new(1);
         let stripe = (0..6).find(|stripe| holds(*stripe)).unwrap();
@@ -289,7 +289,7 @@ fn a_rebuild_that_stopped_goes_on_while_what_it_had_begun_is_under_way() {
         };
         let stopped =
             |world: &World| world.events.iter().any(|event| matches!(event, Event::RebuildStopped { .. }));
-        // The only copy does not answer, once, while other stripes are read.
+        // The only copy does not answer once, while other stripes are read.
         while world.pending.iter().filter(|effect| source(effect)).count() < 3 {
             assert!(world.step());
         }

@@ -1,4 +1,4 @@
-//! What would be lost with a member is said before it is failed.
+//! Before a member is failed, the array reports what would be lost with it.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -7,7 +7,7 @@ use common::{Random, SEED, Setup, World, payload};
 use parlour_array::AdminError;
 use parlour_units::{Slot, Stripe, Unit};
 
-/// An array that was written to, and killed with parity that may not fit.
+/// An array that was written to, and whose server was killed: some parity may not fit.
 fn killed(name: &str, members: u16) -> World {
     let mut world = World::new(&Setup::named(name, members), SEED);
     world.settle();
@@ -30,7 +30,7 @@ fn a_member_whose_regions_are_not_resynced_is_needed_until_they_are() {
         world.settle();
         assert_eq!(world.array.may_lose(Slot::new(1)), Ok(()), "{name}");
         world.array.fail(world.now, Slot::new(1)).unwrap();
-        // The next would be one too many, and the one that is gone can be lost no more.
+        // The next failure would be one too many. The member that has failed cannot be lost again.
         assert_eq!(world.array.may_lose(Slot::new(1)), Ok(()), "{name}");
         if name != "raid1" {
             assert_eq!(world.array.may_lose(Slot::new(0)), Err(AdminError::Needed(Slot::new(0))));
@@ -54,7 +54,7 @@ fn a_member_is_needed_where_anothers_block_cannot_be_read() {
     let needed = world.array.may_lose(other.slot);
     assert!(matches!(needed, Err(AdminError::NeededForUnreadable { blocks: 1, .. })), "{needed:?}");
     assert_eq!(world.array.may_lose(lost.slot), Ok(()), "nothing else is missing where it is");
-    // Written anew, all of the stripe is there.
+    // When it is written anew, the whole stripe is there again.
     world.write_now(0, &payload(&mut Random(2), layout.stripe_data().get())).unwrap();
     world.settle();
     assert_eq!(world.array.may_lose(other.slot), Ok(()));

@@ -1,4 +1,4 @@
-//! A scrub that is cancelled, and what the state says of regions that may read wrong.
+//! A scrub that is cancelled, and the status of regions whose reads may be wrong.
 
 mod common;
 
@@ -33,8 +33,8 @@ fn a_cancelled_scrub_ends_with_what_it_has_found_and_another_may_begin() {
     assert!(world.events.iter().any(|event| matches!(event, Event::ScrubDone(report) if report.cancelled)));
 }
 
-/// A member that dies before the resync is complete: its data cannot be computed from parity that
-/// does not fit.
+/// A member dies before the resync is complete: its data cannot be computed from parity that does
+/// not fit.
 #[test]
 fn regions_that_stand_in_for_lost_data_before_they_are_in_sync_are_told() {
     for (zeroed, doubtful) in [(true, false), (false, true)] {

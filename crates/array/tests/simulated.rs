@@ -1,5 +1,5 @@
-//! What the papers' machines do otherwise: which accesses a write or read consists of, and in which
-//! order.
+//! Simulations of the papers' machines: the accesses of their writes and reads, and the order of
+//! these.
 
 mod common;
 
@@ -16,8 +16,8 @@ fn setup(name: &str, simulated: Simulated) -> Setup {
     Setup { simulated, ..Setup::named(name, 5) }
 }
 
-/// A letter for each access that waits to be done, in the order of members: read, write, exchange,
-/// modify.
+/// A letter for each access that waits to be carried out, in the order of members: read, write,
+/// exchange, modify.
 fn waiting(world: &World) -> String {
     let letter = |action: Action| match action {
         Action::Read { .. } => 'r',
@@ -32,7 +32,7 @@ fn waiting(world: &World) -> String {
     letters.into_iter().collect()
 }
 
-/// The accesses of a small write: what is handed out at once stands together.
+/// The accesses of a small write; those that are handed out together are in one string.
 fn accesses_of_a_write(world: &mut World, at: u64) -> Vec<String> {
     let bytes = payload(&mut Random(at), 4);
     // The region is dirty from here on.
@@ -61,7 +61,7 @@ fn a_small_write_of_raid_5_is_four_accesses_or_two_and_one_less_or_none_where_th
     assert_eq!(accesses("raid5", BOTH), ["mw"], "parity beside the data");
 }
 
-/// Footnote 8: it is answered when the data is on the member and the record in memory.
+/// Footnote 8: the write is answered when the data is on the member and the record is in memory.
 #[test]
 fn a_small_write_of_parity_logging_is_two_accesses_or_one() {
     assert_eq!(accesses("parity-logging", Simulated::default()), ["r", "w"]);
@@ -92,7 +92,7 @@ fn what_is_missing_or_in_several_pieces_is_done_in_ordinary_steps() {
         for at in (0..160).step_by(16) {
             world.write(at, &payload(&mut Random(at), 4));
         }
-        // Not all stripes have a unit there, and of none is more than that missing.
+        // Some stripes have no unit there, and no stripe has more than one missing.
         world.settle();
         for at in (0..160).step_by(16) {
             assert_eq!(world.read_now(at, 4), Ok(payload(&mut Random(at), 4)), "{name}");
@@ -136,8 +136,7 @@ fn copies_are_written_together_or_one_after_the_other() {
     assert_eq!(steps(&setup), ["w", "w", "w"]);
 }
 
-/// Chen §8.1.3: of three stripes of five members each, some members hold data on both sides of
-/// parity.
+/// Chen §8.1.3: in three stripes on five members, some members hold data on both sides of parity.
 #[test]
 fn a_long_read_skips_parity_or_reads_it_along() {
     let mut setup = Setup::named("raid5", 5);

@@ -1,5 +1,5 @@
-//! The system has no memory or space for an access: that is no member's fault, and costs nothing
-//! but the array's service.
+//! The system has no memory or space for an access: no member is at fault, nothing is lost, and
+//! only the service of the array suffers.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -9,15 +9,15 @@ use parlour_array::organization::{Code, Consistency};
 use parlour_array::{Action, Class, Event, Mode, Operation, Repair, RequestError};
 use parlour_units::{Region, Slot};
 
-/// Cuts the power: nothing is left of what was not flushed, nor of what was under way. The array is
-/// opened again.
+/// Cuts the power (all unflushed writes and all writes in flight are lost) and opens the array
+/// again.
 fn cut(mut world: World) -> World {
     world.pending.clear();
     world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
     world.reopen(false).unwrap()
 }
 
-/// Blocks that were written durably, and whose data is not yet durable in its place.
+/// Blocks that were written durably, and whose data is not yet durable in place.
 fn committed() -> (World, Vec<Vec<u8>>) {
     let mut world = World::new(&Setup::logged(4), SEED);
     world.settle();
@@ -33,7 +33,7 @@ fn committed() -> (World, Vec<Vec<u8>>) {
     (world, content)
 }
 
-/// Stops an array that is perhaps not stopped cleanly.
+/// Stops an array, perhaps not cleanly.
 fn ends(world: &mut World) {
     world.array.stop(world.now);
     world.drain();
@@ -97,14 +97,15 @@ fn records_that_wait_for_the_next_opening_are_given_up_when_their_log_is_lost() 
     let layout = world.array.geometry().layout();
     let slot = layout.sublog_slot(Region::new(0), 0).unwrap().get();
     world.disk_at(slot).dead = true;
-    // (What was not written since the opening before can be read.)
+    // (Data that was not written since the last opening can be read.)
     let at = world.capacity() - 200;
     world.read_now(at, 200).unwrap();
     world.settle();
     assert_eq!(world.array.status().members[usize::from(slot)].state, "failed");
     assert!(world.array.unsynced_regions() > 0);
     ends(&mut world);
-    // (Its log's regions are out of sync, since an array without memory could not resync them.)
+    // (The regions of its log are out of sync, since an array without memory could not resync
+    // them.)
     let mut world = world.reopen(true).unwrap();
     world.settle();
     let read = (0..).zip(&content).filter(|(number, written)| {
@@ -114,8 +115,8 @@ fn records_that_wait_for_the_next_opening_are_given_up_when_their_log_is_lost() 
     assert!(read.count() > content.len() / 2);
 }
 
-/// The array is opened again with records in its logs, and lacks memory when a member fails: what
-/// that held follows from parity and logs alone.
+/// The array is opened again with records in its logs, and has no memory when a member fails: the
+/// content of that member can only be computed from parity and logs.
 fn starved_without_a_member(mut world: World) -> World {
     world.settle();
     world.stop();
@@ -140,7 +141,7 @@ fn headers_of_logs_that_find_no_memory_to_be_read_are_not_given_up() {
     reads_all(&mut world, &content);
 }
 
-/// An array without space loses a member, and is stopped and opened again: nothing is lost.
+/// An array without space loses a member, and is stopped and opened again: no data is lost.
 fn loses_a_member_and_comes_back(mut world: World, lost: u16, blocks: &[(u64, Vec<u8>)]) {
     assert_eq!(world.array.mode(), Mode::ReadOnly);
     assert_eq!(world.array.unsynced_regions(), 0);
@@ -159,8 +160,8 @@ fn loses_a_member_and_comes_back(mut world: World, lost: u16, blocks: &[(u64, Ve
     }
 }
 
-/// A seed found it: the region was out of sync, and a member that failed meanwhile could not be
-/// computed.
+/// Regression test, found by a seed: the region was out of sync, and the content of a member that
+/// failed meanwhile could not be computed.
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_reintegration_that_finds_no_memory_is_suspended_and_gives_no_record_up() {
     for lost in 0..4 {
@@ -174,7 +175,7 @@ fn a_reintegration_that_finds_no_memory_is_suspended_and_gives_no_record_up() {
         world.settle();
         world.stop();
         let mut world = world.reopen(false).unwrap();
-        // A scrub reads what the positions hold; what it finds is to be folded into the parity.
+        // A scrub reads the records in the positions; these are then to be reintegrated.
         world.array.scrub(world.now, Repair::Nothing).unwrap();
         world.drain();
         let folds = |world: &World| {
@@ -194,8 +195,8 @@ fn a_reintegration_that_finds_no_memory_is_suspended_and_gives_no_record_up() {
     }
 }
 
-/// What a missing member held is in parity that cannot be brought up to date: a flush fails, and
-/// the array can be stopped.
+/// The content of a missing member is in parity that cannot be brought up to date: a flush fails,
+/// and the array can be stopped.
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_flush_that_needs_parity_without_memory_is_answered() {
     let mut world = World::new(&Setup::named("parity-logging", 4), SEED);
@@ -207,7 +208,7 @@ fn a_flush_that_needs_parity_without_memory_is_answered() {
     assert_eq!(world.array.mode(), Mode::Stopped);
 }
 
-/// A seed found it: the record counted no more, and the region was out of sync.
+/// Regression test, found by a seed: the record no longer counted, and the region was out of sync.
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_committed_write_whose_data_finds_no_memory_is_redone_after_the_next_opening() {
     for lost in 0..4 {
@@ -227,11 +228,11 @@ fn a_committed_write_whose_data_finds_no_memory_is_redone_after_the_next_opening
         world.settle();
         world.starve(false);
         assert_eq!(world.done[&tag].0, Err(RequestError::NoSpace));
-        // What is there now is perhaps half written; after the next opening it is what was written.
+        // The block may now be half written; after the next opening it has the new content.
         assert_eq!(world.read_now(0, 4), Err(RequestError::NoSpace));
         assert!(world.read_now(blocks[1].0, 4).as_ref() == Ok(&blocks[1].1));
         blocks.remove(0);
-        // (Without its log's member it is what the write has left.)
+        // (Without the log's member it has the content that the write has left.)
         if world.array.geometry().layout().sublog_slot(Region::new(0), 0) != Some(Slot::new(lost)) {
             blocks.extend((0..10).map(|part| part * 4).zip(new.chunks(2_048).map(<[u8]>::to_vec)));
         }
@@ -239,8 +240,8 @@ fn a_committed_write_whose_data_finds_no_memory_is_redone_after_the_next_opening
     }
 }
 
-/// A seed found it: what a member that is not there any more found no memory for made the array
-/// read-only, and left a stripe out of sync.
+/// Regression test, found by a seed: a lack of memory for an access to a member that is no longer
+/// there made the array read-only, and left a stripe out of sync.
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_a_member_lacked_that_was_failed_meanwhile_is_no_want_of_the_arrays() {
     for setup in [Setup::named("raid5", 4), Setup::named("parity-logging", 4), Setup::logged(4)] {
@@ -256,7 +257,7 @@ fn what_a_member_lacked_that_was_failed_meanwhile_is_no_want_of_the_arrays() {
             world.settle();
             assert_eq!(world.done[&tag].0, Ok(()), "{:?}", setup.organization);
             assert_eq!(world.array.mode(), Mode::Serving);
-            // (Where its region's log is lost with it, it is to be resynced.)
+            // (If its region's log is lost with it, the region must be resynced.)
             let logs = world.array.geometry().layout().logs().is_some();
             assert!(logs || world.array.unsynced_regions() == 0);
             assert!(world.read_now(0, 60).unwrap() == content);
@@ -264,7 +265,7 @@ fn what_a_member_lacked_that_was_failed_meanwhile_is_no_want_of_the_arrays() {
     }
 }
 
-/// The array has halted, refuses everything, and is opened again.
+/// The array has halted and refuses everything; then it is opened again.
 fn opened_after_halt(mut world: World) -> World {
     assert_eq!(world.array.mode(), Mode::Halted);
     assert_eq!(world.read_now(0, 4), Err(RequestError::NoSpace));
@@ -308,8 +309,8 @@ fn an_opening_that_cannot_be_recorded_halts_and_makes_no_member_older() {
 
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn metadata_that_finds_no_room_while_the_array_is_served_halts_it_as_a_crash_would() {
-    // (Records in a log that is not crash-safe keep their region dirty: without a member it would
-    // open by force only.)
+    // (Records in a log without `journal` keep their region dirty: without a member the array could
+    // be opened only with `force`.)
     let logs = |setup: &Setup| setup.organization == Setup::logged(4).organization;
     let unsafe_log = |setup: &Setup| logs(setup) && setup.consistency == Consistency::Bitmap;
     for setup in halting_setups().into_iter().filter(|setup| !unsafe_log(setup)) {
@@ -349,7 +350,7 @@ fn a_stop_that_cannot_be_recorded_halts_and_costs_no_redundancy() {
     }
 }
 
-/// The tests tested. A bug is planted in the whole process: no other test is beside this one.
+/// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
 #[cfg(feature = "planted-bugs")]
 mod planted {
     use parlour_array::Bug;

@@ -1,5 +1,5 @@
 //! Everything at once: hosts, dying members, replacements, spares, scrubs, stops, kills and power
-//! failures with volatile caches, at random, against a model of what each sector may hold.
+//! cuts with volatile caches, at random, against a model of the contents that each sector may have.
 
 #![allow(
     dead_code,
@@ -11,7 +11,7 @@
 
 mod common;
 
-/// Prints what a run does: for the one who looks for a defect.
+/// Whether to print each step of a run, to look for a defect.
 const TRACE: bool = false;
 
 use common::{Random, SEED, Setup, World, payload};
@@ -178,7 +178,8 @@ impl Model {
         }
     }
     fn allowed(&self, sector: u64, from: impl Fn(&Entry) -> bool) -> (usize, bool) {
-        // index of the floor; whether the initial zero is allowed
+        // The index of the oldest content that is still allowed; whether the initial zeroes are
+        // allowed.
         match self.hist[sector as usize].iter().rposition(from) {
             Some(i) => (i, false),
             None => (0, true),
@@ -215,7 +216,7 @@ impl Model {
             self.steps(s);
         }
     }
-    /// After a crash: what may be there?
+    /// The model after a crash: the contents that may be there.
     fn after_crash(&mut self, power: bool, strict: bool) {
         self.ops.clear();
         self.busy.clear();
@@ -295,7 +296,7 @@ impl Model {
         self.w().array.geometry().fault_tolerance() > 0
     }
     fn opened(&mut self) {
-        // until the session is recorded (T1)
+        // Runs until the session is recorded (T1).
         while self.w().pending.iter().any(|e| e.class == Class::Metadata) {
             self.steps(1);
         }
@@ -393,8 +394,8 @@ impl Model {
                     let times = 1 + self.r.below(3);
                     for _ in 0..times {
                         if self.healthy() && !self.synced() {
-                            // A crash came meanwhile: nothing can be computed for who takes an
-                            // active member's place.
+                            // A crash came meanwhile: the content of a new member in an active
+                            // member's slot could not be computed.
                             break;
                         }
                         let (index, info) = self.w().new_disk();
@@ -616,8 +617,8 @@ fn setups() -> Vec<(String, Setup)> {
         s.simulated.combined = true;
         v.push((format!("{:?} in one access", s.organization.update), s));
     }
-    // The same again, with records that are durable before their data.
-    // (Whole stripes that are written in place do not keep all promises then.)
+    // The same again with `journal`. (With full-stripe writes in place, not all promises are kept
+    // there.)
     let may_be = |setup: &Setup| {
         let in_place = setup.tuning.large_write == Some(LargeWrite::Cancel);
         setup.organization.update == Update::Logged && !in_place
@@ -633,7 +634,7 @@ fn setups() -> Vec<(String, Setup)> {
     v
 }
 
-/// Seeds for each setup.
+/// The number of seeds for each setup.
 const SEEDS: u64 = 2;
 
 impl Drop for Model {

@@ -1,5 +1,5 @@
-//! Whole stripes become zeroes by a record, and give their space back: little is written for that,
-//! and no crash undoes it.
+//! Whole stripes become zeroes by a record and are unmapped: little is written for that, and no
+//! crash undoes it.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 mod common;
@@ -15,7 +15,7 @@ use parlour_units::{Instant, Sector, Sectors, Slot, Stripe, Unit};
 
 const GIBIBYTE: u64 = 1 << 21;
 
-/// What members were asked, from the first request on.
+/// The accesses to members since the first request.
 #[derive(Debug, Default)]
 struct Asked {
     reads: u64,
@@ -26,7 +26,7 @@ struct Asked {
     flushes: u64,
 }
 
-/// A fresh array on members whose content nobody looks at: all is answered at once.
+/// A new array on members without content: all effects are answered at once.
 fn fresh(setup: &Setup) -> Array {
     let geometry = setup.geometry();
     let members: Vec<_> = (0..u64::from(setup.members))
@@ -72,7 +72,7 @@ fn fresh(setup: &Setup) -> Array {
     Array::open(Instant::ZERO, opening).unwrap()
 }
 
-/// Answers all that the array asks, until it asks no more.
+/// Answers all effects until there are no more.
 fn run(array: &mut Array, asked: &mut Asked) {
     while let Some(effect) = array.poll_effect() {
         let sums;
@@ -107,7 +107,7 @@ fn run(array: &mut Array, asked: &mut Asked) {
     while array.poll_release().is_some() {}
 }
 
-/// The default organization on five members of 512 MiB, as people get it.
+/// The default organization on five members of 512 MiB, with default settings.
 fn as_people_get_it() -> Setup {
     let mut setup = Setup::logged(5);
     (setup.unit, setup.block, setup.member_length) = (128, 8, GIBIBYTE / 2);
@@ -127,7 +127,7 @@ fn ask(array: &mut Array, operation: Operation, at: u64, length: u64) -> Asked {
     asked
 }
 
-/// How much of the members a gibibyte of data takes with its parity.
+/// The space on members that a gibibyte of data takes with its parity.
 fn with_parity(array: &Array) -> u64 {
     let data = u64::from(array.geometry().layout().data_units());
     GIBIBYTE / (data * 128) * (data + 1) * 128
@@ -146,7 +146,7 @@ fn a_trim_of_a_gibibyte_reads_nothing_and_writes_next_to_nothing() {
         assert_eq!(asked.reads, 0);
         assert!(asked.zeroed >= whole - 4 * 128 && asked.zeroed <= whole, "{asked:?}");
         assert!(asked.written < 4 << 11, "{asked:?}: that is more than 4 MiB");
-        // A stripe by itself would be four accesses.
+        // Stripe by stripe it would be four accesses for each.
         assert!(asked.zeroings * 16 < asked.zeroed / 128, "{asked:?}");
         let whole = Operation::WriteZeroes { may_unmap: false, fast_only: false, durable: true };
         let asked = ask(&mut array, whole, 0, GIBIBYTE / 64 / 384 * 384);
@@ -166,7 +166,7 @@ fn a_trim_writes_no_more_where_a_member_is_missing() {
     assert!(asked.written < 4 << 11, "{asked:?}: that is more than 4 MiB");
 }
 
-/// An array with a whole first stripe that was written, not flushed, and all caches volatile.
+/// An array whose whole first stripe was written but not flushed; all caches are volatile.
 fn written() -> (World, u64) {
     let mut setup = Setup::logged(5);
     (setup.block, setup.log.segment) = (8, Some(Sectors::new(64)));
@@ -179,7 +179,7 @@ fn written() -> (World, u64) {
 }
 
 /// Zeroes that no flush has covered are there all the same if they were read after the crash, and
-/// stay.
+/// they stay.
 #[test]
 fn what_became_zeroes_is_zeroes_after_a_cut_and_the_loss_of_any_member() {
     for seed in 0..60 {
@@ -205,7 +205,7 @@ fn what_became_zeroes_is_zeroes_after_a_cut_and_the_loss_of_any_member() {
     }
 }
 
-/// A write that finds neither old data nor parity has no record: a zero record from before must not
+/// A write that finds neither old data nor parity has no record: an earlier zero record must not
 /// undo it.
 #[test]
 fn a_write_without_a_record_outlives_a_zero_record_from_before() {
@@ -230,9 +230,9 @@ fn a_write_without_a_record_outlives_a_zero_record_from_before() {
     assert!(world.read_now(0, 8).unwrap() == bytes);
 }
 
-/// An array with a record of stripe 0 and one of zeroes, to stripe 3 of which a write has no
-/// record: their region is to be resynced. Before that write comes another to stripe 2, if
-/// `beside`, whose record is being committed: that is the second.
+/// An array with a record of stripe 0 and a zero record of stripe 1. A write to stripe 3 finds
+/// neither old data nor parity and has no record, so the region is to be resynced. With `beside`,
+/// there is an earlier write to stripe 2, whose record is being committed: that effect is returned.
 fn to_be_resynced(beside: bool) -> (World, Vec<u8>, Option<Effect>) {
     let mut world = World::new(&Setup::logged(4), SEED);
     let layout = world.array.geometry().layout().clone();
@@ -275,7 +275,7 @@ fn read_without_its_member(world: &mut World) -> Result<Vec<u8>, RequestError> {
     world.read_now(0, 1)
 }
 
-/// A write that is committed while its region is to be resynced has all records of it dropped.
+/// The region of a committed write is to be resynced: all its records are dropped.
 #[test]
 fn parity_that_lacks_dropped_records_stands_in_for_no_missing_member() {
     let (mut world, bytes, held) = to_be_resynced(true);
@@ -285,7 +285,8 @@ fn parity_that_lacks_dropped_records_stands_in_for_no_missing_member() {
     assert!(read == Err(RequestError::Lost) || read == Ok(bytes), "{read:?}");
 }
 
-/// The resync waits until the records of its stripes are in the parity, which lacks nothing then.
+/// The resync waits until the records of its stripes are in the parity, so the parity lacks nothing
+/// then.
 #[test]
 fn parity_that_holds_all_records_stands_in_for_a_missing_member_before_the_resync_too() {
     let (mut world, bytes, _) = to_be_resynced(false);

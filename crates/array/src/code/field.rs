@@ -2,10 +2,10 @@
 
 use parlour_codec::galois::{inverse, product};
 
-/// Factors of `rows` whose sum is `target`; none where it is no such sum. Rows that come first are
-/// taken where several would do; factors of the others are 0.
+/// Factors of `rows` such that their sum is `target`; `None` if there are none. If several choices
+/// are possible, earlier rows are used and the factors of the others are 0.
 pub(super) fn combine(rows: Vec<Vec<u8>>, target: Vec<u8>) -> Option<Vec<u8>> {
-    // Each basis row has a column of its own, in which it has 1, and is a known sum of `rows`.
+    // Each basis row has a column of its own with the value 1, and is a known sum of `rows`.
     let mut basis: Vec<(usize, Vec<u8>, Vec<u8>)> = Vec::new();
     let reduce = |basis: &[(usize, Vec<u8>, Vec<u8>)], row: &mut [u8], factors: &mut [u8]| {
         for (column, other, of) in basis {

@@ -1,9 +1,9 @@
-//! Codes: how check units follow from data units, as a table of coefficients over GF(2⁸).
+//! Codes: how check units are computed from data units, as a table of coefficients over GF(2⁸).
 //!
 //! Check unit *c* is the sum, over the data units *d*, of coefficient(*c*, *d*) × *d*; addition is
-//! exclusive or. With coefficients of 0 and 1 alone a check unit is the parity of some data units,
-//! and where that is one it is a copy. What plans need of a code is asked here: what a check unit
-//! is computed from, what a missing unit is computed from, and what must be equal.
+//! exclusive or. If all coefficients are 0 or 1, a check unit is the parity of some data units; if
+//! that is a single one, it is a copy. Plans ask a code which units a check unit is computed from,
+//! which units a missing unit is computed from, and which units must be equal.
 
 mod field;
 mod set;
@@ -15,7 +15,7 @@ use crate::organization::Code;
 
 pub(crate) use self::set::UnitSet;
 
-/// A term of a sum: this unit, times this.
+/// A term of a sum: a unit and its coefficient.
 pub(crate) type Term = (Unit, u8);
 
 /// A code for stripes of one width. Units are numbered data first, then checks.
@@ -24,23 +24,23 @@ pub(crate) struct Table {
     data: u16,
     /// By check unit, then by data unit.
     rows: Vec<Vec<u8>>,
-    /// By check unit: the data units that it depends on, …
+    /// By check unit: the data units that it depends on.
     depends: Vec<UnitSet>,
-    /// … and the one that it is a copy of, if it is one.
+    /// By check unit: the data unit of which it is a copy, if it is one.
     copied: Vec<Option<Unit>>,
 }
 
-/// What a scrub can compare.
+/// A relation that a scrub can check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Equation {
-    /// Two units hold the same.
+    /// Two units are equal.
     Equal(Unit, Unit),
-    /// A check unit is the sum of these.
+    /// A check unit is the sum of these terms.
     Sum(Unit, Vec<Term>),
 }
 
 impl Table {
-    /// The table of `code` for stripes of so many units.
+    /// The table of `code` for stripes with these numbers of data units and check units.
     pub(crate) fn new(code: Code, data: u16, checks: u16) -> Table {
         let row = match code {
             // (There are no rows.)
@@ -95,17 +95,17 @@ impl Table {
         self.depends[usize::from(check.get() - self.data)]
     }
 
-    /// The data unit that `check` is a copy of, if it is one.
+    /// The data unit of which `check` is a copy, if it is one.
     pub(crate) fn repeats(&self, check: Unit) -> Option<Unit> {
         self.copied[usize::from(check.get() - self.data)]
     }
 
-    /// What `wanted` is the sum of when the units in `missing` cannot be used, nor itself; none
-    /// where it cannot be computed. Data units come first.
+    /// Terms whose sum is `wanted`, without using the units in `missing` or `wanted` itself; `None`
+    /// if it cannot be computed. Data units come first.
     pub(crate) fn decode(&self, wanted: Unit, missing: UnitSet) -> Option<Vec<Term>> {
         let missing = missing.or(UnitSet::of(wanted));
-        // What the data units that are there contribute is known: what is left of each check unit
-        // is an equation in the missing ones alone.
+        // The contribution of the data units that are there is known. The rest of each check unit
+        // is an equation in the missing data units alone.
         let unknown: Vec<Unit> = self.data().filter(|unit| missing.has(*unit)).collect();
         let known: Vec<Unit> = self.checks().filter(|unit| !missing.has(*unit)).collect();
         let is_data = wanted.get() < self.data;
@@ -128,8 +128,8 @@ impl Table {
         Some(terms.filter(|(_, coefficient)| *coefficient != 0).collect())
     }
 
-    /// What has to hold in a stripe. Units that hold the same are compared by pairs, so that it can
-    /// be seen which of them differs from the others.
+    /// The relations that must hold in a stripe. Equal units are compared by pairs, so that a unit
+    /// that differs from the others can be identified.
     pub(crate) fn equations(&self) -> Vec<Equation> {
         let mut equations = Vec::new();
         for data in self.data() {
@@ -151,12 +151,12 @@ mod tests {
 
     use super::*;
 
-    /// Two check units over different data units: what neither xor nor copies are.
+    /// Two check units over different data units: neither xor nor copies.
     fn halves() -> Table {
         Table::of(4, vec![vec![1, 1, 1, 0], vec![0, 1, 1, 1]])
     }
 
-    /// Reed and Solomon's code with two check units.
+    /// The Reed-Solomon code with two check units.
     fn double() -> Table {
         Table::of(4, vec![vec![1, 1, 1, 1], vec![1, 2, 4, 8]])
     }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is missing: what is said to be the sum of the others is that.
+        /// Whatever is missing: the sum that `decode` returns has the value of the unit.
         #[test]
         fn a_unit_is_what_it_is_decoded_to(data in proptest::array::uniform4(any::<u8>()), lost in 0_u64..64) {
             let lost: UnitSet = (0..6).filter(|unit| lost >> unit & 1 == 1).map(Unit::new).collect();
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    /// Two of any units may be lost.
+    /// Any two units may be lost.
     #[test]
     fn two_check_units_that_differ_enough_make_up_for_any_two() {
         let table = double();
@@ -224,7 +224,7 @@ mod tests {
                 assert!(table.decode(Unit::new(first), units(&[second])).is_some(), "{first} and {second}");
             }
         }
-        // The others do for some pairs only.
+        // The other code can recover only some pairs.
         assert!(halves().decode(Unit::new(0), units(&[3])).is_some());
         assert!(halves().decode(Unit::new(1), units(&[2])).is_none());
     }

@@ -1,8 +1,8 @@
-//! Keeping the bad-block log: when blocks go on it and come off it, and who waits until that is
-//! durable.
+//! Writing the bad-block log: which of its versions are durable, and which jobs wait for that.
 //!
-//! While a member's exclusion is not durable the member would be believed after a crash, with what
-//! it has not flushed: so long nothing comes off the list that members hold.
+//! While a member's exclusion is not durable, the member would be believed after a crash, although
+//! it lacks writes that it has not flushed. Therefore no block is removed from the stored list
+//! meanwhile.
 
 use parlour_units::{Sector, Sectors, Slot, Unit};
 
@@ -21,27 +21,27 @@ use crate::planted::{Bug, is_planted};
 use crate::roster::listed::ListedBlocks;
 use crate::status::Event;
 
-/// How far the list of bad blocks is durable.
+/// The state of the bad-block log on members.
 #[derive(Debug)]
 pub(crate) struct BadBlocks {
-    /// What members hold.
+    /// The list that members hold.
     stored: BadBlockLog,
     sequence: u64,
-    /// The version that is being written, and what of it.
+    /// The version that is being written, and its content.
     writing: Option<(u64, BadBlockLog)>,
-    /// Versions that are durable: as a whole, and as to what they put on the list.
+    /// The last version that is durable, and the last one whose additions are durable.
     written: u64,
     written_added: u64,
     /// All members have the list from this sequence number on.
     informed_from: u64,
-    /// Also one that is being rebuilt has it, in both banks.
+    /// A member that is being rebuilt has both banks of the list from this sequence number on.
     both_from: u64,
     waiters: Vec<JobId>,
 }
 
 impl BadBlocks {
-    /// The newest of the bad-block logs that were read from members. One that names anything is
-    /// written again: not all members have it perhaps.
+    /// Takes the newest bad-block log that was read from members. Unless it is empty it is written
+    /// again, because perhaps not all members have it.
     pub(crate) fn newest(
         assembly: &Assembly,
         bad_block_logs: &[Banks],
@@ -55,11 +55,11 @@ impl BadBlocks {
         };
         let newest = Newest::of(assembly.of_whole(bad_block_logs), decode);
         let sequence = sequence_of_session(session_number, newest.sequence());
-        // Perhaps one member only has the newest.
+        // Perhaps only one member has the newest list.
         let informed_from = if newest.sequence() > 0 { sequence + 1 } else { 0 };
-        // An older one is better than none.
+        // An older list is better than none.
         let mut list = newest.found().unwrap_or_else(|| BadBlockLog::new(geometry.block()));
-        // Whatever wrote it, no slot is computed with that the array does not have.
+        // Only blocks that this array has are used, whatever the list contains.
         let start = geometry.data_start();
         let end = start + Sectors::new(geometry.stored().layout.length);
         list.retain(|slot, at| slot.get() < geometry.members() && at >= start && at < end);
@@ -76,24 +76,24 @@ impl BadBlocks {
         (bad_blocks, ListedBlocks::new(list))
     }
 
-    /// The sequence number of the newest.
+    /// The sequence number of the newest list.
     pub(crate) fn sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// A member comes to be rebuilt: the list is to be written anew, to both banks.
+    /// A member is to be rebuilt: the list must be written again, to both banks.
     pub(crate) fn inform_joining_member(&mut self, geometry: &Geometry) {
         if geometry.bad_block_log_at(0).is_some() {
             self.both_from = self.sequence + 2;
         }
     }
 
-    /// Whether all members have it, since.
+    /// Whether all members have the list of this session.
     pub(crate) fn members_are_informed(&self) -> bool {
         self.written_sequence() >= self.informed_from
     }
 
-    /// Whether they have it in both banks.
+    /// Whether a member that is being rebuilt has the list in both banks.
     pub(crate) fn joining_member_is_informed(&self) -> bool {
         self.written_sequence() >= self.both_from
     }
@@ -102,12 +102,12 @@ impl BadBlocks {
         self.sequence - u64::from(self.writing.is_some())
     }
 
-    /// Whether members hold it as it is.
+    /// Whether members hold the current list.
     pub(crate) fn is_durable(&self, listed: &ListedBlocks) -> bool {
         self.written == listed.version()
     }
 
-    /// Whether they hold all that is on it.
+    /// Whether members hold all blocks that are on the current list.
     pub(crate) fn additions_are_durable(&self, listed: &ListedBlocks) -> bool {
         self.written_added >= listed.last_addition()
     }
@@ -117,15 +117,16 @@ impl BadBlocks {
         self.waiters.push(job);
     }
 
-    /// Whether the list is to be written. While an exclusion is not durable (`barrier`) nothing
-    /// comes off it.
+    /// Whether the list is to be written. While an exclusion is not durable (`barrier`), no block
+    /// is removed from the stored list.
     pub(crate) fn is_due(&self, listed: &ListedBlocks, barrier: bool, both_banks: bool) -> bool {
         let due = if barrier { !self.additions_are_durable(listed) } else { !self.is_durable(listed) };
         let joining = both_banks && !self.joining_member_is_informed();
         (due || joining || !self.members_are_informed()) && self.writing.is_none()
     }
 
-    /// Writes the list to all members, once what was written to blocks that are off it is durable.
+    /// Flushes all members that were written, so that writes to blocks which are off the list are
+    /// durable, and then writes the list to all members.
     pub(crate) fn write(&mut self, cx: &mut Context, barrier: bool) -> Option<(JobId, Progress)> {
         let (_, length) = cx.geometry.bad_block_log_at(0)?;
         let mut list = cx.roster.listed.list().clone();
@@ -151,23 +152,23 @@ impl BadBlocks {
         Some((id, cx.start_plan(id, turn, None, &[])))
     }
 
-    /// The list is written, or as far as members let it be. Returns the sequence number that all of
-    /// them have, if they do, and the jobs that waited.
+    /// A write of the list has ended, perhaps with failures. Returns the sequence number, if all
+    /// members have it, and the jobs that waited.
     pub(crate) fn written(&mut self, cx: &mut Context, id: JobId, whole: bool) -> (Option<u64>, Vec<JobId>) {
         let job = cx.jobs.get(id);
         let begun = (job.next_step as usize) == job.plan.steps.len();
         cx.jobs.end(id);
         let (version, stored) = self.writing.take().expect("a list writing was under way");
         if !whole && !begun {
-            // A flush failed: the list was not touched.
+            // A flush failed: the list was not written.
             self.sequence -= 1;
             self.informed_from = self.informed_from.min(self.sequence + 1);
             self.both_from = self.both_from.min(self.sequence + 2);
             return (None, Vec::new());
         }
         self.written_added = version;
-        // (What came off it meanwhile is perhaps not flushed, though the list be as it was: it is
-        // written again.)
+        // (The list may have changed meanwhile and changed back. Then writes to blocks that came
+        // off it may not be flushed, and it is written again.)
         if version == cx.roster.listed.version() && stored == *cx.roster.listed.list() {
             self.written = version;
         }
@@ -176,7 +177,7 @@ impl BadBlocks {
     }
 }
 
-/// Puts blocks of `unit`, which cannot be computed, on the list, if there is room.
+/// Puts blocks of `unit` that cannot be computed on the list, if there is room.
 pub(crate) fn record(cx: &mut Context, window: Window, unit: Unit) -> Result<(), Full> {
     if !cx.writes {
         return Err(Full);
@@ -189,9 +190,9 @@ pub(crate) fn record(cx: &mut Context, window: Window, unit: Unit) -> Result<(),
     Ok(())
 }
 
-/// What could not be read when it was to be compared, after a crash, goes on the list, if there is
-/// room: if it becomes readable later, what it holds is not known. Nothing is lost by that where it
-/// can be computed.
+/// Puts blocks on the list, if there is room, that could not be read when they were to be compared
+/// after a crash: if they become readable later, it is not known which version they hold. If they
+/// can be computed from the rest of the stripe, nothing is lost.
 pub(crate) fn record_uncompared(cx: &mut Context, window: Window, unit: Unit) -> Result<(), Full> {
     if is_planted(Bug::UncomparedBelieved) {
         return Ok(());
@@ -199,7 +200,7 @@ pub(crate) fn record_uncompared(cx: &mut Context, window: Window, unit: Unit) ->
     insert(cx, window, unit).map(drop)
 }
 
-/// Puts blocks on the list. Says where they are, if any was not on it yet.
+/// Puts blocks on the list. Returns where they are, if any was new.
 fn insert(cx: &mut Context, window: Window, unit: Unit) -> Result<Option<(Slot, Sector)>, Full> {
     if cx.geometry.bad_block_log_at(0).is_none() {
         return Err(Full);

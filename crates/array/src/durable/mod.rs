@@ -1,4 +1,5 @@
-//! What members hold of the array itself: what is durable before what.
+//! The durable state of the array's own metadata: the bad-block log, and the fence against other
+//! servers.
 
 pub(crate) mod bad_blocks;
 pub(crate) mod fence;

@@ -1,4 +1,4 @@
-//! Effects that wait to be handed out, by class, and those that the driver has.
+//! Effects that wait to be handed out, by class, and effects that the driver has.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,9 +6,9 @@ use parlour_units::{Member, Sector, Sectors};
 
 use crate::effect::{Action, Class, EffectId};
 
-/// Of so many effects that wait, those are looked for that are handed out together, …
+/// The number of waiting effects that are searched for ones to merge.
 const MERGED_OF: u32 = 1_024;
-/// … and of what becomes zeroes, about so much goes into one.
+/// The approximate greatest length of merged zeroes.
 const LONGEST_ZEROES: Sectors = Sectors::new(64 << 11);
 
 /// See the module.
@@ -18,36 +18,36 @@ pub(crate) struct Effects {
     writes: bool,
     /// By class.
     waiting: [VecDeque<EffectId>; 5],
-    /// What was handed out as a part of another effect, by that one.
+    /// For an effect that was handed out: the effects that were merged into it.
     merged: BTreeMap<EffectId, Vec<EffectId>>,
-    /// Effects that the driver has and did not answer.
+    /// The number of effects that the driver has not answered yet.
     flying: u32,
 }
 
 impl Effects {
-    /// None yet; `writes` says whether members may be written to.
+    /// Without effects; `writes` says whether members may be written to.
     pub(crate) fn new(writes: bool) -> Effects {
         Effects { writes, waiting: Default::default(), merged: BTreeMap::new(), flying: 0 }
     }
 
-    /// Queues `effect`, which is to do `action`.
+    /// Queues `effect`, which carries out `action`.
     ///
     /// # Panics
-    /// If it writes, and members were opened for reading only.
+    /// If it writes, but members were opened read-only.
     pub(super) fn push(&mut self, class: Class, effect: EffectId, action: Action) {
         assert!(self.writes || !action.changes(), "an array that is opened read-only writes nothing");
         self.waiting[class as usize].push_back(effect);
     }
 
-    /// The next effect of the first class that has one.
+    /// The next effect of the first class that has any.
     pub(super) fn pop(&mut self) -> Option<EffectId> {
         let effect = self.waiting.iter_mut().find_map(VecDeque::pop_front)?;
         self.flying += 1;
         Some(effect)
     }
 
-    /// What waits in `class` and becomes zeroes behind the range of the effect `first` is handed
-    /// out with it. Returns how much that is together.
+    /// Merges waiting effects of `class` into `first` if they zero the ranges that follow it.
+    /// Returns the length of the merged range.
     pub(super) fn merge_zeroes(
         &mut self,
         first: EffectId,
@@ -75,18 +75,18 @@ impl Effects {
         end - at
     }
 
-    /// `effect` is answered, with all that was handed out as a part of it: those are returned.
+    /// `effect` is answered. Returns the effects that were merged into it.
     pub(crate) fn answered(&mut self, effect: EffectId) -> Vec<EffectId> {
         self.flying -= 1;
         self.merged.remove(&effect).unwrap_or_default()
     }
 
-    /// What is not handed out yet never is.
+    /// Drops all effects that are not handed out yet.
     pub(crate) fn forget(&mut self) {
         self.waiting.iter_mut().for_each(VecDeque::clear);
     }
 
-    /// Whether the driver has none.
+    /// Whether the driver has no effects.
     pub(crate) fn none_flies(&self) -> bool {
         self.flying == 0
     }

@@ -1,4 +1,4 @@
-//! A job: one plan being carried out, for an owner who keeps a value of kind `K` with it.
+//! A job: one plan being carried out. Its owner keeps a value of type `K` with it.
 
 use std::collections::VecDeque;
 
@@ -18,8 +18,8 @@ pub(crate) struct FailedAccess {
     pub(crate) member: Member,
     pub(crate) at: Sector,
     pub(crate) length: Sectors,
-    /// The member was to make something durable: that it could not is known since it said so, and
-    /// not since its plan ended.
+    /// The member was to make something durable and failed. This is acted on when it is reported,
+    /// not only when the job's plan has ended.
     pub(crate) undurable: bool,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct FailedAccess {
 #[derive(Debug)]
 pub(crate) struct Job<K> {
     pub(crate) generation: u32,
-    /// What it is for: its owner's.
+    /// Its purpose, a value of its owner.
     pub(crate) kind: Option<K>,
     pub(crate) class: Class,
     pub(crate) plan: Plan,
@@ -41,23 +41,23 @@ pub(crate) struct Job<K> {
     pub(crate) failures: Vec<FailedAccess>,
     /// Comparisons that found a difference, by step.
     pub(crate) differing: Vec<u32>,
-    /// What the plan's checksum steps found, one step's behind the other's.
+    /// The results of the plan's checksum steps, in the order of steps.
     pub(crate) checksums: Vec<u64>,
-    /// When its plan was made: see [`Roster::turn`](crate::roster::Roster).
+    /// The turn at which its plan was made: see [`Roster::turn`](crate::roster::Roster).
     pub(crate) turn: u64,
-    /// By step: the member that it was handed out to. [`NOBODY`] where that was none.
+    /// By step: the member to which it was handed out; [`NOBODY`] if there was none.
     pub(crate) members: Vec<Member>,
-    /// Repairs that this job waits for and that are under way, …
+    /// The number of repairs that this job waits for and that are under way.
     pub(crate) repairs: u32,
-    /// … and those that begin when these end.
+    /// Repairs that begin when some of these end.
     pub(crate) repairs_to_come: VecDeque<(Window, UnitSet)>,
-    /// A repair did not succeed.
+    /// Some repair did not succeed.
     pub(crate) unrepaired: bool,
     /// It has written to blocks that were on the bad-block log.
     pub(crate) unlisted: bool,
 }
 
-/// All jobs; those that are done keep their memory for the next.
+/// All jobs. Jobs that have ended keep their memory for later ones.
 #[derive(Debug)]
 pub(crate) struct Jobs<K> {
     table: Vec<Job<K>>,
@@ -84,7 +84,7 @@ impl<K> Jobs<K> {
         JobId { index, generation: job.generation }
     }
 
-    /// Ends a job. Its buffers must have been given back.
+    /// Ends a job. Its buffers must have been released before.
     pub(crate) fn end(&mut self, id: JobId) {
         let job = self.get_mut(id);
         let idle = job.scratch.is_empty() && job.held.is_empty() && job.outstanding == 0;
@@ -118,7 +118,7 @@ impl<K> Jobs<K> {
         job
     }
 
-    /// The job of an effect, if it still lives.
+    /// The job of an effect, if it is still alive.
     pub(crate) fn of_effect(&self, effect: EffectId) -> Option<JobId> {
         let job = self.table.get(effect.job() as usize)?;
         let alive = job.kind.is_some() && job.generation == effect.generation();
@@ -130,17 +130,17 @@ impl<K> Jobs<K> {
     }
 }
 
-/// No member has this number.
+/// A number that no member has.
 pub(crate) const NOBODY: Member = Member::new(u16::MAX);
 
 impl<K> Job<K> {
-    /// What each step asks for, in their order.
+    /// The actions of all steps, in order.
     pub(crate) fn actions(&self) -> impl Iterator<Item = Action> + '_ {
         (0..self.plan.steps.len() as u32).map(|step| self.action(step))
     }
 
-    /// What step `step` asks for, of the member that it is for. Which one that is, where it is for
-    /// a slot, is settled when the step is handed out; before, it is [`NOBODY`].
+    /// The action of step `step`, with its member. The member of a step for a slot is determined
+    /// when the step is handed out; before that, it is [`NOBODY`].
     pub(crate) fn action(&self, step: u32) -> Action {
         self.plan.steps[step as usize].action.map(|target| match target {
             Target::Slot(_) => self.members[step as usize],
@@ -148,7 +148,7 @@ impl<K> Job<K> {
         })
     }
 
-    /// Keeps what checksum step `step` found.
+    /// Stores the result of checksum step `step`.
     pub(crate) fn take_checksums(&mut self, step: u32, sums: &[u64]) {
         if let Some(verified) = self.plan.verified(step) {
             if !verified.holds(sums) {
@@ -189,8 +189,9 @@ impl<K> Job<K> {
     }
 }
 
-/// Whether a member that writes this is to make it durable. If it cannot, that may be about what
-/// was written before: an operating system tells of that once, to whoever asks next.
+/// Whether a member that carries out this write must make it durable. If that fails, earlier writes
+/// may be concerned as well: an operating system reports a failed write only once, to the next
+/// request that asks for durability.
 fn makes_durable(action: Action) -> bool {
     match action {
         Action::Write { durable, .. }
@@ -201,13 +202,13 @@ fn makes_durable(action: Action) -> bool {
 }
 
 impl FailedAccess {
-    /// A part of what `read` has read is not what was written there.
+    /// A part of the data that `read` has read differs from what was written there.
     pub(crate) fn unlike(read: Action, part: Columns) -> FailedAccess {
         let whole = FailedAccess::new(Fault::Unreadable, read);
         FailedAccess { at: whole.at + part.from, length: part.length(), ..whole }
     }
 
-    /// Whether it is what became of `action`.
+    /// Whether this is the failure of `action`.
     pub(crate) fn is_of(&self, action: Action) -> bool {
         action.member() == Some(self.member) && action.range().is_some_and(|(at, _)| at == self.at)
     }
@@ -215,7 +216,7 @@ impl FailedAccess {
     pub(crate) fn new(fault: Fault, action: Action) -> FailedAccess {
         let member = action.member().unwrap_or(NOBODY);
         let (at, length) = action.range().unwrap_or((Sector::ZERO, Sectors::ZERO));
-        // A write for which there is no room says nothing of others.
+        // A write that fails for lack of space is no statement about other writes.
         let undurable = match action {
             Action::Flush { .. } => true,
             action => fault == Fault::Undurable || fault.is_of_member() && makes_durable(action),

@@ -1,7 +1,7 @@
-//! Stripe locks: what works on one stripe waits its turn, what works on others passes.
+//! Stripe locks: jobs on the same stripe wait for one another, jobs on different stripes do not.
 //!
-//! A job holds at most one lock and takes it after it has its memory and log space, so nothing
-//! waits in a circle.
+//! A job holds at most one lock, and takes it after it has its memory and log space. So jobs never
+//! wait in a circle.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use crate::ids::JobId;
 /// How a stripe is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// With others that only read.
+    /// Together with other jobs that only read.
     Shared,
     /// Alone.
     Exclusive,
@@ -30,12 +30,12 @@ struct Lock {
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     held: ByStripe<Stripe, Lock>,
-    /// Queues of locks that are gone, kept for their memory.
+    /// Queues of released locks, kept for their memory.
     spare: Vec<VecDeque<(JobId, Mode)>>,
 }
 
 impl Locks {
-    /// Takes the lock, or queues `job` for it and says false.
+    /// Takes the lock and returns `true`, or queues `job` for it and returns `false`.
     pub(crate) fn take(&mut self, stripe: Stripe, mode: Mode, job: JobId) -> bool {
         let spare = &mut self.spare;
         let fresh = || Lock { mode, holders: 0, waiting: spare.pop().unwrap_or_default() };
@@ -50,22 +50,22 @@ impl Locks {
         false
     }
 
-    /// Stripes that are locked.
+    /// The number of stripes that are locked.
     pub(crate) fn count(&self) -> usize {
         self.held.len()
     }
 
-    /// Jobs that hold the lock of `stripe`.
+    /// The number of jobs that hold the lock of `stripe`.
     pub(crate) fn holders(&self, stripe: Stripe) -> u32 {
         self.held.get(&stripe).map_or(0, |lock| lock.holders)
     }
 
-    /// Whether a job works on `stripe` alone.
+    /// Whether a job holds the exclusive lock of `stripe`.
     pub(crate) fn is_exclusive(&self, stripe: Stripe) -> bool {
         self.held.get(&stripe).is_some_and(|lock| lock.mode == Mode::Exclusive)
     }
 
-    /// Gives the lock back. `granted` gets the jobs that hold it now.
+    /// Gives the lock back. Calls `granted` with each job that holds it now.
     pub(crate) fn release(&mut self, stripe: Stripe, mut granted: impl FnMut(JobId)) {
         let lock = self.held.get_mut(&stripe).expect("only a held lock is released");
         assert!(lock.holders > 0, "only a held lock is released");

@@ -1,6 +1,7 @@
 //! Carrying out plans: jobs and their effects, stripe locks, and the budget of scratch memory.
 //!
-//! What a job is for is its owner's matter: here it is a value (`K`) that is kept and given back.
+//! The purpose of a job is known to its owner only: here it is a value of type `K` that is kept and
+//! given back.
 
 pub(crate) mod effects;
 pub(crate) mod job;

@@ -1,5 +1,5 @@
-//! Carries plans out: hands out one phase of a job after the other, each when the one before is
-//! answered, and says when the plan needs its owner.
+//! Carries plans out: hands out the phases of a job one after the other, each when the one before
+//! is answered, and reports when the job's owner has to act.
 
 use parlour_units::Sectors;
 
@@ -10,13 +10,13 @@ use crate::effect::{Action, Effect, EffectId, Fault, Outcome};
 use crate::ids::JobId;
 use crate::plan::{Source, Target};
 
-/// How far a plan has come.
+/// The state of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the job's owner has to go on"]
 pub(crate) enum Progress {
-    /// Effects of it are to be answered.
+    /// Some of its effects are not answered yet.
     Running,
-    /// What it says has to be recorded before it goes on: see
+    /// Its log records have to be durable before it goes on: see
     /// [`Plan::commit_before`](crate::plan::Plan).
     Commits,
     /// It is carried out.
@@ -25,19 +25,19 @@ pub(crate) enum Progress {
     Broken,
 }
 
-/// What an answered effect means beyond its job.
+/// The consequences of an answered effect, beyond its job.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) id: JobId,
     /// A member could not make something durable.
     pub(crate) undurable: Option<FailedAccess>,
-    /// Whether it was the last of its phase.
+    /// Whether the effect was the last of its phase.
     pub(crate) ends_phase: bool,
 }
 
 impl Context {
-    /// Hands out the first phase of a job whose plan is built. `host` is the buffer that it works
-    /// on, and where the payload begins there.
+    /// Hands out the first phase of a job whose plan is built. `host` is the host's buffer, and
+    /// where the payload begins in it.
     pub(crate) fn start_plan(
         &mut self,
         id: JobId,
@@ -71,13 +71,13 @@ impl Context {
         self.next_phase(id)
     }
 
-    /// Hands out the next phase, if there is one and its owner need not act first.
+    /// Hands out the next phase, if there is one and the owner need not act before.
     pub(crate) fn next_phase(&mut self, id: JobId) -> Progress {
         loop {
             let job = self.jobs.get_mut(id);
             let first = job.next_step as usize;
             let phase = job.plan.steps.get(first).map(|step| step.phase);
-            // Where what is written is missing, nothing follows the record.
+            // If all units that would be written are missing, no phase follows the record.
             let commits = |before: u16| phase.is_none_or(|phase| phase == before);
             if job.plan.commit_before.take_if(|before| commits(*before)).is_some() {
                 return Progress::Commits;
@@ -103,7 +103,7 @@ impl Context {
         if self.jobs.get(id).failures.is_empty() { self.next_phase(id) } else { Progress::Broken }
     }
 
-    /// Queues one step as an effect, addressed to the member that stands in the step's slot.
+    /// Queues one step as an effect, addressed to the member in the step's slot.
     fn hand_out(&mut self, id: JobId, step: usize) {
         let job = self.jobs.get_mut(id);
         let (class, action) = (job.class, job.plan.steps[step].action);
@@ -138,7 +138,7 @@ impl Context {
         self.effects.push(class, EffectId::new(id.index, id.generation, step as u32), action);
     }
 
-    /// The next thing to do. Foreground work comes first.
+    /// The next effect to carry out. Foreground work comes first.
     pub(crate) fn poll_effect(&mut self) -> Option<Effect> {
         let id = self.effects.pop()?;
         let jobs = &self.jobs;
@@ -157,7 +157,7 @@ impl Context {
         Some(Effect { id, class, action })
     }
 
-    /// What became of an effect.
+    /// Takes the outcome of an effect.
     pub(crate) fn answer(&mut self, effect: EffectId, outcome: Outcome<'_>) -> Answered {
         let id = self.jobs.of_effect(effect).expect("an effect is answered once");
         let job = self.jobs.get_mut(id);
@@ -195,7 +195,7 @@ impl Context {
         Answered { id, undurable: undurable.filter(|failure| failure.undurable), ends_phase }
     }
 
-    /// The bytes of an effect, in order.
+    /// The slices of an effect, in order.
     pub(crate) fn slices(&self, effect: EffectId) -> &[Slice] {
         let job = self.jobs.of_effect(effect).expect("slices are asked for before the answer");
         let job = self.jobs.get(job);
@@ -203,13 +203,13 @@ impl Context {
         &job.slices[spans.start as usize..spans.end as usize]
     }
 
-    /// The metadata that slices of [`BufferId::METADATA`] mean.
+    /// The metadata to which slices of [`BufferId::METADATA`] refer.
     pub(crate) fn metadata(&self, effect: EffectId) -> &[u8] {
         let job = self.jobs.of_effect(effect).expect("metadata is asked for before the answer");
         &self.jobs.get(job).metadata
     }
 
-    /// Gives back the buffers that a plan took or held.
+    /// Releases the buffers that a plan took or held.
     pub(crate) fn release_buffers(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);
         for buffer in job.scratch.drain(..).chain(job.held.drain(..)) {
@@ -217,7 +217,7 @@ impl Context {
         }
     }
 
-    /// Fills `job`'s plan with a flush of each member that was written since its last.
+    /// Fills `job`'s plan with a flush of each member that was written since its last flush.
     pub(crate) fn plan_flushes(&mut self, job: JobId) {
         let plan = &mut self.jobs.get_mut(job).plan;
         for slot in self.roster.take_unflushed() {
@@ -225,7 +225,7 @@ impl Context {
         }
     }
 
-    /// Whether a job's plan is to flush members.
+    /// Whether a job's plan consists of flushes.
     pub(crate) fn is_flush(&self, id: JobId) -> bool {
         let first = self.jobs.get(id).plan.steps.first();
         first.is_some_and(|step| matches!(step.action, Action::Flush { .. }))

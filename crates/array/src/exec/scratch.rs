@@ -11,7 +11,7 @@ use crate::ids::JobId;
 pub(crate) struct Scratch {
     limit: Sectors,
     in_use: Sectors,
-    /// With the share that each needs, first come first served.
+    /// Waiting jobs with the memory that each needs, first come first served.
     waiting: VecDeque<(JobId, Sectors)>,
 }
 
@@ -31,7 +31,7 @@ impl Scratch {
         granted
     }
 
-    /// Reserves `memory` though it may exceed the budget.
+    /// Reserves `memory` even if that exceeds the budget.
     pub(crate) fn exceed(&mut self, memory: Sectors) {
         self.in_use += memory;
     }
@@ -41,7 +41,7 @@ impl Scratch {
         self.in_use = self.in_use - memory;
     }
 
-    /// The next waiting job, if its share is free now; it is reserved.
+    /// Reserves the memory of the first waiting job and returns the job, if the memory is free now.
     pub(crate) fn grant(&mut self) -> Option<JobId> {
         let (job, memory) = *self.waiting.front()?;
         if !self.fits(memory) {
@@ -56,7 +56,7 @@ impl Scratch {
         self.in_use
     }
 
-    /// A job that needs more than the whole budget gets it when it is alone.
+    /// A job that needs more than the whole budget gets it when no other job has any.
     fn fits(&self, memory: Sectors) -> bool {
         self.in_use.is_zero() || self.in_use + memory <= self.limit
     }

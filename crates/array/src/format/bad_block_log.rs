@@ -1,16 +1,17 @@
-//! The bad-block log: what could not be recovered, by the slot where it should stand.
+//! The bad-block log: blocks that could not be recovered, by slot and sector.
 //!
-//! A block of the list is as one that its member cannot read, whatever the member would say: what
-//! can be computed from the rest of its stripe is repaired, all else is an error. Writing to it
-//! takes it off the list. So a rebuild passes over what is lost, and what was there before is never
-//! taken for it. A block goes there, too, that could not be read when it was to be compared with
-//! its records after a crash: should it be readable later, nobody knows what it holds.
+//! A listed block counts as unreadable, whatever its member returns for it. If it can be computed
+//! from the rest of its stripe, it is repaired; otherwise reading it is an error. Writing to it
+//! takes it off the list. So a rebuild can pass over lost blocks, and their old content is never
+//! taken for data. A block is also listed if it could not be read when it was to be compared with
+//! its records after a crash: if it becomes readable later, it is not known which version it holds.
 //!
-//! The list stands on all members. Invariants:
-//! - That a block is on the list is durable before any superblock says what would be wrong without
-//!   it (how far a rebuild has come), and before a write that makes parity unrecoverable.
-//! - That it is off the list is durable after what was written there is, and before who wrote it
-//!   goes on.
+//! The list is stored on all members. Invariants:
+//! - A block's addition to the list is durable before any superblock contains a statement that
+//!   would be wrong without it (the progress of a rebuild), and before a write that makes parity
+//!   unrecoverable.
+//! - A block's removal from the list is durable after the data that was written there, and before
+//!   the job that wrote it goes on.
 
 use std::collections::BTreeSet;
 
@@ -23,10 +24,10 @@ const MAGIC: [u8; 8] = *b"PRLRLIST";
 const CHECKSUM_AT: usize = 8;
 const HEADER_BYTES: usize = 64;
 const BLOCK_BYTES: usize = 8;
-/// Bits of a block's sector.
+/// Bits for the sector of a block.
 const SECTOR_BITS: u32 = 48;
 
-/// Length of a list, of which each member holds two.
+/// Length of an encoded list; each member holds two.
 pub(crate) const BAD_BLOCK_LOG_LENGTH: Sectors = Sectors::new(64);
 
 /// Blocks, by slot and first sector on the member there.
@@ -37,8 +38,8 @@ pub(crate) struct BadBlockLog {
 }
 
 impl BadBlockLog {
-    /// Blocks that a list takes: half of what there is room for, so that two bad-block logs can be
-    /// written as one.
+    /// The greatest number of blocks on a list: half of the room, so that two lists can be written
+    /// as one.
     pub(crate) const LIMIT: usize = BadBlockLog::ROOM / 2;
     const ROOM: usize = (BAD_BLOCK_LOG_LENGTH.get() as usize * 512 - HEADER_BYTES) / BLOCK_BYTES;
 
@@ -65,7 +66,7 @@ impl BadBlockLog {
         self.blocks.range((slot, first)..(slot, at + length)).next().is_some()
     }
 
-    /// Puts blocks on the list. Says whether any was not on it yet, or that there is no room.
+    /// Puts blocks on the list. Returns whether any was new. Fails if there is no room.
     pub(crate) fn insert(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
         let new: Vec<(Slot, Sector)> =
             self.blocks_of(slot, at, length).filter(|block| !self.blocks.contains(block)).collect();
@@ -77,7 +78,7 @@ impl BadBlockLog {
         Ok(any)
     }
 
-    /// Takes blocks off the list. Says whether any was on it.
+    /// Takes blocks off the list. Returns whether any was on it.
     pub(crate) fn remove(&mut self, slot: Slot, at: Sector, length: Sectors) -> bool {
         let before = self.blocks.len();
         for block in self.blocks_of(slot, at, length) {
@@ -108,7 +109,7 @@ impl BadBlockLog {
         (0..length / block).map(move |index| (slot, at + block * index))
     }
 
-    /// The list as it stands on members.
+    /// The bytes of the list as they are stored on members.
     pub(crate) fn encode(&self, array: Identity, sequence: u64) -> Vec<u8> {
         let mut out = Writer::new(BAD_BLOCK_LOG_LENGTH.bytes().as_usize());
         out.bytes(&MAGIC).u32(0).u32(self.blocks.len() as u32).bytes(&array.0).u64(sequence);
@@ -119,7 +120,7 @@ impl BadBlockLog {
         out.sealed(CHECKSUM_AT)
     }
 
-    /// The list in `bytes` and its sequence number, if it is one of `array`, and whole.
+    /// The list in `bytes` and its sequence number, if it is intact and belongs to `array`.
     pub(crate) fn decode(bytes: &[u8], array: Identity, block: Sectors) -> Option<(u64, BadBlockLog)> {
         let mut from = Reader::new(bytes);
         if from.array() != MAGIC || !seal_holds(bytes, CHECKSUM_AT) {
@@ -142,24 +143,24 @@ impl BadBlockLog {
     }
 }
 
-/// What a list says, for people.
+/// The content of a list, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadBlockLogContent {
-    /// Rises with each writing.
+    /// Rises with each write.
     pub sequence: u64,
     /// Blocks: the slot, and the first sector on the member there.
     pub blocks: Vec<(Slot, Sector)>,
 }
 
 impl BadBlockLogContent {
-    /// The list in `bytes`, if it is one of `array`, and whole.
+    /// The list in `bytes`, if it is intact and belongs to `array`.
     pub fn decode(bytes: &[u8], array: Identity) -> Option<BadBlockLogContent> {
         let (sequence, list) = BadBlockLog::decode(bytes, array, Sectors::new(1))?;
         Some(BadBlockLogContent { sequence, blocks: list.blocks().collect() })
     }
 }
 
-/// There is no room on the list.
+/// The list has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 

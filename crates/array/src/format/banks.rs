@@ -1,23 +1,23 @@
-//! Metadata that every member keeps in two banks, written in turn: which of all that was read is
-//! the newest.
+//! Metadata that every member keeps in two banks, written in turn; finds the newest version among
+//! all that were read.
 //!
-//! A writing counts when it is durable on all members that are believed. So whatever one of them
-//! holds is new enough, if it could read both its banks; where it could not, the newest may be what
-//! it could not read.
+//! A write counts when it is durable on all believed members. So the newest version on any one of
+//! them is new enough, if both its banks could be read. If a bank could not be read, the newest
+//! version may have been in that bank.
 
-/// Both banks of a member, as it reads them: nothing where it cannot.
+/// Both banks of a member as read; `None` for a bank that cannot be read.
 pub type Banks = [Option<Vec<u8>>; 2];
 
-/// What was found in the banks of some members.
+/// The newest version in the banks of some members.
 pub(crate) struct Newest<T> {
-    /// The newest of what could be read, and its sequence number.
+    /// The newest readable version, with its sequence number.
     found: Option<(u64, T)>,
-    /// Whether there is none newer.
+    /// Whether it is certain that there is no newer one.
     pub(crate) is_sure: bool,
 }
 
 impl<T> Newest<T> {
-    /// `decode` takes what a bank holds to a sequence number and a content, if it is whole.
+    /// `decode` returns the sequence number and the content of a bank, if it is intact.
     pub(crate) fn of<'a>(
         members: impl Iterator<Item = &'a Banks>,
         decode: impl Fn(&[u8]) -> Option<(u64, T)>,
@@ -37,25 +37,25 @@ impl<T> Newest<T> {
         newest
     }
 
-    /// The sequence number of the newest that could be read; 0 where there is none.
+    /// The sequence number of the newest readable version; 0 if there is none.
     pub(crate) fn sequence(&self) -> u64 {
         self.found.as_ref().map_or(0, |(sequence, _)| *sequence)
     }
 
-    /// The newest there is, if that is known.
+    /// The newest version, if it is certain.
     pub(crate) fn sure(self) -> Option<T> {
         self.found.filter(|_| self.is_sure).map(|(_, content)| content)
     }
 
-    /// The newest that could be read.
+    /// The newest readable version.
     pub(crate) fn found(self) -> Option<T> {
         self.found.map(|(_, content)| content)
     }
 }
 
-/// The sequence number from which a session goes on that found `newest`: its first writing goes to
-/// the other bank, and is newer than all that sessions before it have written, also where it cannot
-/// be read now.
+/// The sequence number from which a session counts on, if it found `newest`. Its first write goes
+/// to the other bank, and is newer than all writes of earlier sessions, even those that cannot be
+/// read now.
 pub(crate) fn sequence_of_session(session_number: u64, newest: u64) -> u64 {
     newest.max(session_number << 32 | newest & 1)
 }
@@ -78,7 +78,7 @@ mod tests {
         let torn = [bank(0, 0), bank(7, 70)];
         assert_eq!(newest(std::slice::from_ref(&whole)).sure(), Some(70));
         assert_eq!(newest(&[torn]).sure(), Some(70));
-        // Not relied on by anybody: but it is there.
+        // No member needs it, but it is there.
         assert_eq!(newest(&[whole, [None, bank(8, 80)]]).sure(), Some(80));
     }
 
@@ -88,7 +88,7 @@ mod tests {
         assert!(!unread.is_sure);
         assert_eq!((unread.sequence(), unread.sure()), (6, None));
         assert_eq!(newest(&[[bank(6, 60), None]]).found(), Some(60));
-        // One that never had any says nothing.
+        // A member that never had a bank written has no effect.
         assert_eq!(newest(&[[bank(6, 60), None], [bank(0, 0), bank(0, 0)]]).sure(), None);
         assert_eq!(newest(&[]).sure(), None);
     }

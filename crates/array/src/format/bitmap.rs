@@ -1,11 +1,16 @@
-//! The write-intent bitmap: which regions may be inconsistent if the array dies now.
+//! The write-intent bitmap (which regions may be inconsistent if the array dies now), and the table
+//! of the regions' logs.
 //!
-//! Three bits a region. *Dirty*: a write may be in flight, or parity updates live in the log; made
-//! durable before the first write to a clean region, cleared lazily after everything in the region
-//! is durable. *Resync*: check units are known not to fit (after a crash, or never synchronized).
-//! After an unclean stop, dirty regions become resync regions. *Missed*: a member that is away may
-//! lack what was written there. A second table, written when the array is stopped, says up to which
-//! sequence number each region's log has been applied.
+//! Each region has three bits:
+//! - *Dirty*: a write may be in flight, or the log holds parity updates. It is durable before the
+//!   first write to a clean region, and is cleared lazily after everything in the region is
+//!   durable.
+//! - *Resync*: check units are known not to fit (after a crash, or because they were never
+//!   computed). After an unclean stop, dirty regions become resync regions.
+//! - *Out of sync*: an absent member may lack data that was written there.
+//!
+//! The table says up to which sequence number each region's log has been applied, and which records
+//! the log still holds. With `journal` it is written while the array runs, otherwise when it stops.
 
 use parlour_units::Region;
 
@@ -18,17 +23,17 @@ const CHECKSUM_AT: usize = 8;
 const HEADER_BYTES: usize = 64;
 const TABLE_ENTRY_BYTES: u64 = 24;
 
-/// Bytes of an encoded map of `regions` regions.
+/// Bytes of an encoded bitmap of `regions` regions.
 pub(crate) fn bitmap_bytes(regions: u32) -> u64 {
     HEADER_BYTES as u64 + 3 * u64::from(regions.div_ceil(8))
 }
 
-/// Bytes of an encoded table of applied sequence numbers.
+/// Bytes of an encoded table of `regions` regions.
 pub(crate) fn table_bytes(regions: u32) -> u64 {
     HEADER_BYTES as u64 + TABLE_ENTRY_BYTES * u64::from(regions)
 }
 
-/// One bit a region.
+/// One bit for each region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bits {
     words: Vec<u64>,
@@ -69,7 +74,7 @@ impl Bits {
         self.set
     }
 
-    /// The first set bit at or behind `from`.
+    /// The first set bit at `from` or later.
     pub(crate) fn next(&self, from: u32) -> Option<Region> {
         if self.set == 0 {
             return None;
@@ -111,7 +116,7 @@ impl Bits {
     }
 }
 
-/// A map as it stands on the members.
+/// A bitmap as it is stored on the members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredBitmap {
     pub(crate) sequence: u64,
@@ -127,7 +132,7 @@ impl StoredBitmap {
         out.sealed(CHECKSUM_AT)
     }
 
-    /// The map in `block`, if it is one of `array` with `regions` regions.
+    /// The bitmap in `block`, if it belongs to `array` and has `regions` regions.
     pub(crate) fn decode(block: &[u8], array: Identity, regions: u32) -> Option<StoredBitmap> {
         let sequence = decode_header(block, MAP_MAGIC, array, regions, bitmap_bytes(regions))?;
         let bits = regions.div_ceil(8) as usize;
@@ -141,21 +146,21 @@ impl StoredBitmap {
     }
 }
 
-/// What a write-intent bitmap says, for people.
+/// The content of a write-intent bitmap, for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitmapContent {
-    /// Rises with each writing.
+    /// Rises with each write.
     pub sequence: u64,
     /// Regions that may be inconsistent.
     pub dirty: Vec<Region>,
     /// Regions whose check units are known not to fit.
     pub resync: Vec<Region>,
-    /// Regions in which members that are away may lack what was written.
+    /// Regions in which absent members may lack data that was written.
     pub out_of_sync: Vec<Region>,
 }
 
 impl BitmapContent {
-    /// The map in `block`, if it is one of `array` with `regions` regions, and whole.
+    /// The bitmap in `block`, if it is intact, belongs to `array` and has `regions` regions.
     pub fn decode(block: &[u8], array: Identity, regions: u32) -> Option<BitmapContent> {
         let StoredBitmap { sequence, dirty, resync, out_of_sync } =
             StoredBitmap::decode(block, array, regions)?;
@@ -164,22 +169,23 @@ impl BitmapContent {
     }
 }
 
-/// What the table says of a region's log.
+/// The entry of a region's log in the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableEntry {
     /// Records up to this sequence number are in the parity.
     pub(crate) applied: u64,
-    /// What the segments up to `stamp` hold beyond that.
+    /// The other records in segments up to `stored.stamp`.
     pub(crate) stored: Stored,
 }
 
-/// The live records that stand in a region's log: nothing of them may be missing when it is read.
+/// The live records that are stored in a region's log. When the log is read, none of them may be
+/// missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stored {
-    /// Of the newest segment that is counted.
+    /// The stamp of the newest segment that is counted.
     pub(crate) stamp: u64,
     pub(crate) records: u32,
-    /// The sum of what [`Stored::add`] makes of each.
+    /// The sum of the values that [`Stored::add`] computes from each record.
     pub(crate) digest: u32,
 }
 
@@ -196,7 +202,7 @@ impl Stored {
     }
 }
 
-/// The table of all regions' logs.
+/// The bytes of the table of all regions' logs.
 pub(crate) fn encode_table(table: &[TableEntry], sequence: u64, array: Identity, padded: usize) -> Vec<u8> {
     let mut out = header(TABLE_MAGIC, array, table.len() as u32, sequence, padded);
     for TableEntry { applied, stored } in table {
@@ -205,7 +211,7 @@ pub(crate) fn encode_table(table: &[TableEntry], sequence: u64, array: Identity,
     out.sealed(CHECKSUM_AT)
 }
 
-/// The table in `block` and its own sequence number, if it is one of `array` with `regions`
+/// The table in `block` and its sequence number, if it belongs to `array` and has `regions`
 /// regions.
 pub(crate) fn decode_table(block: &[u8], array: Identity, regions: u32) -> Option<(u64, Vec<TableEntry>)> {
     let sequence = decode_header(block, TABLE_MAGIC, array, regions, table_bytes(regions))?;
@@ -231,7 +237,8 @@ fn decode_header(block: &[u8], magic: [u8; 8], array: Identity, regions: u32, le
     }
     let (_checksum, counted) = (from.u32(), from.u32());
     let fits = counted == regions && from.array() == array.0 && block.len() as u64 >= length;
-    // It rises by one at a time: one that could rise no further was never written.
+    // The number rises by one with each write, so a number near the end of its range was never
+    // written.
     fits.then(|| from.u64()).filter(|sequence| *sequence < 1 << 63)
 }
 

@@ -1,5 +1,5 @@
-//! Little-endian fields at fixed places: what superblock, write-intent bitmap and log headers are
-//! made of.
+//! Little-endian fields at fixed places. Superblock, write-intent bitmap and log headers are made
+//! of these.
 
 /// Writes fields one after another into a block of fixed length.
 pub(crate) struct Writer {
@@ -13,7 +13,7 @@ impl Writer {
         Writer { bytes: vec![0; length], at: 0 }
     }
 
-    /// Goes on at byte `at`.
+    /// Continues at byte `at`.
     pub(crate) fn seek(&mut self, at: usize) -> &mut Writer {
         self.at = at;
         self
@@ -57,7 +57,8 @@ pub(crate) fn seal_holds(block: &[u8], at: usize) -> bool {
     parlour_codec::checksum::crc32c(&copy).to_le_bytes() == stored
 }
 
-/// Reads fields one after another; past the end all fields are zero, which no valid structure is.
+/// Reads fields one after another. Fields past the end are zero, and no valid structure has zeroes
+/// there.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -1,8 +1,9 @@
 //! An entry of the commit log on a member: a header with its records, then their payload.
 //!
-//! An entry is one write. It is believed if its header fits its checksum and the payload fits the
-//! checksums of old and new content in it, which are linear: the checksum of a difference is the
-//! difference of the checksums. So a torn entry is no entry. `docs/format.md` draws it.
+//! An entry is one write. It is valid if its header fits its checksum and its payload fits the
+//! checksums of old and new content in the header. These are linear: the checksum of a difference
+//! is the difference of the checksums. So a torn entry is not valid. `docs/format.md` draws the
+//! format.
 
 use parlour_codec::sector::{SectorKey, digest};
 use parlour_units::{Region, Sectors, Slot, Unit};
@@ -24,13 +25,13 @@ const CHANGE_BYTES: usize = 16;
 /// The two parts of a member's commit log, each of which is circular.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitPart {
-    /// Records, before their data is written.
+    /// Records, durable before their data is written.
     Records,
-    /// Parity that is about to be rewritten.
+    /// Intents, durable before parity is rewritten.
     Intents,
 }
 
-/// Content before and after, told by its checksum.
+/// The checksums of a sector before and after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) old: u64,
@@ -41,38 +42,38 @@ pub(crate) struct Change {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Committed {
     pub(crate) region: Region,
-    /// Its `start` counts from the start of the entry's payload.
+    /// `start` counts from the start of the entry's payload.
     pub(crate) record: Record,
-    /// Of an update: of each sector of its columns. Of a cancelled stripe: of each sector of its
-    /// columns in each unit, unit by unit; what was there before is not told. Of a stripe that
-    /// became zeroes: none.
+    /// For an update: one change for each sector of its columns. For a cancelled stripe: one for
+    /// each sector of its columns in each unit, unit by unit, in which the old checksum has no
+    /// meaning. For a stripe that became zeroes: none.
     pub(crate) changes: Vec<Change>,
 }
 
-/// Parity that is about to be rewritten in place.
+/// Parity that a reintegration is about to rewrite in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Intent {
     pub(crate) region: Region,
-    /// The new parity holds all records of the region up to this sequence number.
+    /// The new parity contains all records of the region up to this sequence number.
     pub(crate) newest: u64,
-    /// Of which slot.
+    /// The slot that holds the parity.
     pub(crate) slot: Slot,
-    /// From where, counted from the start of the data area.
+    /// The first sector, counted from the start of the data area.
     pub(crate) at: u64,
-    /// Of each sector from there.
+    /// One change for each sector from there.
     pub(crate) changes: Vec<Change>,
 }
 
 impl Change {
-    /// Whether anything changes.
+    /// Whether the content changes.
     pub(crate) fn is_one(self) -> bool {
         self.old != self.new
     }
 }
 
 impl Intent {
-    /// The same, without longer parts that do not change: whole blocks, of which some may lie
-    /// between changed ones where telling of them takes no more room than another intent.
+    /// The same intent without longer unchanged parts. The parts are whole blocks. Unchanged blocks
+    /// between changed ones stay in if they take no more room than the header of another intent.
     pub(crate) fn changed_parts(&self, block: Sectors) -> Vec<Intent> {
         let block = block.get() as usize;
         let changed = |(index, changes): (usize, &[Change])| {
@@ -94,12 +95,12 @@ impl Intent {
         parts.into_iter().map(part).collect()
     }
 
-    /// How much parity it tells of.
+    /// The length of its parity.
     pub(crate) fn length(&self) -> Sectors {
         Sectors::new(self.changes.len() as u64)
     }
 
-    /// The same, told of each block for itself.
+    /// The same, cut into an intent for each block.
     pub(crate) fn blocks(&self, block: usize) -> Vec<Intent> {
         let part = |(index, changes): (usize, &[Change])| Intent {
             at: self.at + (index * block) as u64,
@@ -110,34 +111,34 @@ impl Intent {
     }
 }
 
-/// What an entry tells: records in the one ring, intents in the other.
+/// The content of an entry: records in one ring, intents in the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) records: Vec<Committed>,
     pub(crate) intents: Vec<Intent>,
 }
 
-/// What stands at the start of some bytes of a ring.
+/// The result of decoding bytes of a ring.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Decoded {
-    /// No entry.
+    /// There is no entry.
     Nothing,
-    /// A whole one.
+    /// There is a whole entry.
     Entry(EntryHeader),
-    /// Not enough bytes to say; so many are needed.
+    /// Undecided: this many bytes are needed.
     Needs(usize),
 }
 
 /// An entry's header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EntryHeader {
-    /// Rises by one from entry to entry of a ring.
+    /// Rises by one with each entry of a ring.
     pub(crate) number: u64,
-    /// Where the entry starts, in sectors ever appended to this ring.
+    /// The entry's start, counted in sectors since the ring was new.
     pub(crate) at: u64,
     /// Entries before this number no longer count.
     pub(crate) tail: u64,
-    /// The number of the entry that was written before; 0 where there was none.
+    /// The number of the entry that was written before; 0 if there was none.
     pub(crate) previous: u64,
     pub(crate) told: Told,
 }
@@ -158,13 +159,14 @@ impl Told {
     }
 }
 
-/// The header of an entry with one record of `sectors` in each of `pieces`: an upper bound.
+/// An upper bound for the length of an entry with `pieces` records, `changes` changes in all, and
+/// this `payload`.
 pub(crate) fn entry_length(pieces: u64, changes: Sectors, payload: Sectors, block: Sectors) -> Sectors {
     let bytes = HEADER_BYTES as u64 + pieces * RECORD_BYTES as u64 + changes.get() * CHANGE_BYTES as u64;
     Sectors::new(bytes.div_ceil(512)).round_up(block) + payload
 }
 
-/// The header of an entry with `count` intents that tell of `changes`.
+/// The length of the header of an entry with `count` intents of `changes` changes in all.
 pub(crate) fn intents_length(count: u64, changes: u64, block: Sectors) -> Sectors {
     let bytes = HEADER_BYTES as u64 + count * INTENT_BYTES as u64 + changes * CHANGE_BYTES as u64;
     Sectors::new(bytes.div_ceil(512)).round_up(block)
@@ -192,8 +194,8 @@ impl EntryHeader {
         out.sealed(CHECKSUM_AT)
     }
 
-    /// What stands at the start of `bytes`, which are a block of a ring at least and what follows
-    /// on it.
+    /// Decodes the start of `bytes`, which are at least one block of a ring, and what follows in
+    /// the ring.
     pub(crate) fn decode_start(bytes: &[u8], array: Identity, key: &SectorKey) -> Decoded {
         let mut from = Reader::new(bytes);
         if from.array() != MAGIC {
@@ -226,7 +228,7 @@ impl EntryHeader {
         let (number, at) = (from.u64(), from.u64());
         let (tail, previous) = (from.u64(), from.u64());
         let (records, intents) = (from.u32() as usize, from.u32() as usize);
-        // Each takes room in the header: no count is believed beyond that.
+        // Each takes room in the header: a count that would not fit is invalid.
         if records * RECORD_BYTES + intents * INTENT_BYTES > header.len() {
             return None;
         }
@@ -239,7 +241,7 @@ impl EntryHeader {
         self.told.header_length(block) + self.told.payload()
     }
 
-    /// Whether the sessions so far can have numbered it, and what it describes.
+    /// Whether its number, and all numbers in it, can have been given by the sessions so far.
     pub(crate) fn is_within(&self, horizon: Horizon) -> bool {
         horizon.has(self.number)
             && self.told.records.iter().all(|committed| horizon.has(committed.record.sequence))
@@ -282,7 +284,8 @@ fn decode_intent(from: &mut Reader<'_>, header: usize) -> Option<Intent> {
     Some(Intent { region, newest, slot, at, changes })
 }
 
-/// The digest of a record's payload, which is the difference of what its changes name.
+/// The digest of a record's payload. The payload is the difference of old and new content in
+/// `changes`.
 pub(crate) fn payload_digest(kind: RecordKind, changes: &[Change]) -> u32 {
     match kind {
         RecordKind::Cancel | RecordKind::Zero => 0,
@@ -292,7 +295,7 @@ pub(crate) fn payload_digest(kind: RecordKind, changes: &[Change]) -> u32 {
     }
 }
 
-/// Whether each record's payload is the difference that its checksums tell of.
+/// Whether each record's payload is the difference that its checksums describe.
 fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
     told.records.iter().filter(|committed| !committed.record.payload().is_zero()).all(|committed| {
         let from = committed.record.start.bytes().as_usize();
@@ -302,9 +305,9 @@ fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
     })
 }
 
-/// The entries from the newest of `entries` back to the one numbered `tail`, each of which the one
-/// behind it names. None where one is missing. An entry that is not named was given up when it was
-/// written: its writes went another way.
+/// The entries from number `tail` to the newest of `entries`, oldest first; each entry names the
+/// one before it. `None` if one is missing. An entry that no other names was given up when it was
+/// written, and its writes went into another entry.
 pub(crate) fn chain(mut entries: Vec<EntryHeader>, tail: u64) -> Option<Vec<EntryHeader>> {
     let mut chain = Vec::with_capacity(entries.len());
     let mut wanted = entries.last()?.number;
@@ -319,7 +322,7 @@ pub(crate) fn chain(mut entries: Vec<EntryHeader>, tail: u64) -> Option<Vec<Entr
     Some(chain)
 }
 
-/// What a member's commit log holds.
+/// The content of a member's commit log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FoundLog {
     pub(crate) records: Found,
@@ -335,23 +338,23 @@ impl FoundLog {
     }
 }
 
-/// What one ring of it holds.
+/// The content of one ring of a commit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) entries: Vec<EntryHeader>,
-    /// The number of the newest; 0 where there is none.
+    /// The number of the newest entry; 0 if there is none.
     pub(crate) newest: u64,
-    /// Where it ends, in sectors ever appended.
+    /// Where it ends, counted in sectors since the ring was new.
     pub(crate) head: u64,
-    /// Where the oldest starts that the newest counts on: also where none of them counts any more,
-    /// because the array was stopped cleanly.
+    /// The start of the oldest entry that the newest one counts on. It is kept also if no entry
+    /// counts any more because the array was stopped cleanly.
     pub(crate) floor: u64,
-    /// Whether none that counts is missing.
+    /// Whether all entries that count are there.
     pub(crate) whole: bool,
 }
 
 impl Default for Found {
-    /// Nothing was ever written there.
+    /// A ring to which nothing was ever written.
     fn default() -> Found {
         Found { entries: Vec::new(), newest: 0, head: 0, floor: 0, whole: true }
     }
@@ -371,7 +374,7 @@ pub(crate) mod tests {
         SectorKey::new(ARRAY.0)
     }
 
-    /// What a record or an intent is made of.
+    /// The numbers from which a record or an intent is made.
     type Drawn = (u64, u32, u16, u8, u64, u64);
 
     fn drawn() -> impl Strategy<Value = Drawn> {
@@ -382,7 +385,7 @@ pub(crate) mod tests {
         RecordKind::decode(number.into()).expect("there are four")
     }
 
-    /// An entry that tells of these, and its payload.
+    /// An entry with these records and intents, and its payload.
     fn entry(records: &[Drawn], intents: &[Drawn]) -> (EntryHeader, Vec<u8>) {
         let mut payload: Vec<u8> = Vec::new();
         let change = |index: u64| Change { old: index.wrapping_mul(0x9e37_79b9), new: !index };
@@ -493,7 +496,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What an entry of one block holds.
+    /// The content of an entry of one block.
     pub(crate) fn something() -> Told {
         let (region, slot) = (Region::new(0), Slot::new(0));
         let intent = Intent { region, newest: 0, slot, at: 0, changes: Vec::new() };

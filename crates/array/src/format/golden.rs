@@ -1,7 +1,7 @@
-//! The bytes of each structure, kept in `tests/golden/`: whoever changes them raises the version of
-//! the format.
+//! The bytes of each structure, kept in `tests/golden/`. A change of these bytes takes a new
+//! version of the format.
 //!
-//! `cargo xtask golden` writes them anew.
+//! `cargo xtask golden` writes the files anew.
 
 #![allow(clippy::disallowed_methods, reason = "the test, not the array, reads and writes golden files")]
 

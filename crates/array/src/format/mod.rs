@@ -1,9 +1,9 @@
-//! What stands on members, as bytes: structures are encoded and decoded here, and nothing is
-//! decided. `docs/format.md` draws them.
+//! The structures that are stored on members, as bytes: this part encodes and decodes them, and
+//! decides nothing. `docs/format.md` draws them.
 //!
-//! Each structure has a magic number, the array's identity and a checksum. Decoding answers with
-//! nothing, or with why, where one does not hold. Whether what a structure says suits the array is
-//! asked of it with what limits the array has, apart from that.
+//! Each structure has a magic number, the array's identity and a checksum. If one of these does not
+//! fit, decoding returns `None` or the reason. Whether the content of a structure is plausible for
+//! the array is checked separately, given the array's limits.
 
 pub(crate) mod bad_block_log;
 pub(crate) mod banks;

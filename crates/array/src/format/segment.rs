@@ -1,7 +1,7 @@
-//! A log segment on a member: a header, the payload of its records, the header again.
+//! A log segment on a member: a header, the payload of its records, and the header again.
 //!
-//! The header stands in blocks of its own so that a tear in the payload cannot damage it, and twice
-//! so that one bad block does not lose the segment. `docs/format.md` draws it.
+//! The header has blocks of its own, so that a tear in the payload cannot damage it. It is stored
+//! twice, so that one bad block does not lose the segment. `docs/format.md` draws it.
 
 use parlour_units::{Region, Sectors, Unit};
 use serde::Serialize;
@@ -16,16 +16,17 @@ const CHECKSUM_AT: usize = 8;
 const HEADER_BYTES: usize = 64;
 const RECORD_BYTES: usize = 32;
 
-/// What a record tells.
+/// The kinds of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordKind {
     /// Old data ⊕ new data: to be xored into the parity.
     Update,
-    /// New parity: replaces it, and all that was logged before.
+    /// New parity: replaces the parity and all that was logged before.
     Overwrite,
-    /// Parity was written in place: all that was logged before is void.
+    /// Parity was written in place: earlier records of the stripe no longer count.
     Cancel,
-    /// All units became zeroes, parity too: all that was logged before is void.
+    /// All units became zeroes, including the parity: earlier records of the stripe no longer
+    /// count.
     Zero,
 }
 
@@ -40,7 +41,7 @@ impl RecordKind {
         })
     }
 
-    /// Whether a record of this kind carries what is to go into the parity.
+    /// Whether a record of this kind has a payload for the parity.
     pub(crate) fn has_payload(self) -> bool {
         matches!(self, RecordKind::Update | RecordKind::Overwrite)
     }
@@ -57,9 +58,9 @@ pub(crate) struct Record {
     pub(crate) unit: Unit,
     pub(crate) kind: RecordKind,
     pub(crate) columns: Columns,
-    /// Where in the segment's payload the record's own stands.
+    /// Where the record's payload starts in the segment's payload.
     pub(crate) start: Sectors,
-    /// The digest of its payload; 0 where it has none.
+    /// The digest of its payload; 0 without payload.
     pub(crate) digest: u32,
 }
 
@@ -74,25 +75,25 @@ impl Record {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) region: Region,
-    /// Rises with each segment that is appended: of two that hold the same record the later counts.
+    /// Rises with each appended segment: of two segments with the same record the later one counts.
     pub(crate) stamp: u64,
     pub(crate) records: Vec<Record>,
 }
 
-/// What a log segment's header tells, for people.
+/// A summary of a log segment's header, for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SegmentSummary {
-    /// Whose log it is.
+    /// The region whose log it belongs to.
     pub region: u32,
     /// Records that are to be xored into the parity.
     pub updates: u32,
     /// Records that hold new parity.
     pub overwrites: u32,
-    /// Records that void what came before.
+    /// Records that cancel earlier records.
     pub cancels: u32,
     /// The lowest sequence number.
     pub first: u64,
-    /// The highest.
+    /// The highest sequence number.
     pub last: u64,
 }
 
@@ -124,7 +125,7 @@ pub(crate) fn header_records(length: Sectors) -> usize {
 }
 
 impl Header {
-    /// Whether the sessions so far can have numbered it, and its records.
+    /// Whether the sessions so far can have given its stamp and the numbers of its records.
     pub(crate) fn is_within(&self, horizon: Horizon) -> bool {
         horizon.has(self.stamp) && self.records.iter().all(|record| horizon.has(record.sequence))
     }
@@ -144,7 +145,7 @@ impl Header {
         out.sealed(CHECKSUM_AT)
     }
 
-    /// The header in `block`, if it is one of `array`.
+    /// The header in `block`, if it belongs to `array`.
     pub(crate) fn decode(block: &[u8], array: Identity) -> Option<Header> {
         let mut from = Reader::new(block);
         if from.array() != MAGIC || !seal_holds(block, CHECKSUM_AT) {

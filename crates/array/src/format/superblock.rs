@@ -1,8 +1,8 @@
-//! The superblock: what every member says of itself and of its array. `docs/format.md` draws it.
+//! The superblock: the description of a member and of its array. `docs/format.md` draws it.
 //!
-//! Two copies stand at both ends of a member. They are written one after the other, each durable
-//! before the next, with a rising sequence number: whatever is torn, one whole copy is left, and
-//! the higher one counts.
+//! Each member has two copies, one at each end. They are written one after the other, each durable
+//! before the next, with a rising sequence number. Whatever write is torn, one whole copy is left;
+//! the one with the higher number counts.
 
 use parlour_units::Sectors;
 
@@ -15,13 +15,13 @@ use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadCho
 
 /// Bytes of a superblock.
 pub const SUPERBLOCK_BYTES: usize = 4_096;
-/// Its first eight bytes.
+/// The first eight bytes of a superblock.
 pub(crate) const MAGIC: [u8; 8] = *b"PARLOUR\0";
 /// The version of the format: any change of the bytes that are written raises it, or adds a feature
 /// bit.
 pub const FORMAT_VERSION: u32 = 2;
-/// Sessions that a superblock remembers: a member that missed more cannot be told from a foreign
-/// one.
+/// The number of sessions that a superblock remembers. A member that missed more sessions cannot be
+/// distinguished from one that was used separately.
 pub(crate) const REMEMBERED_SESSIONS: usize = 32;
 /// Entries of the member table: members first, then spares.
 pub(crate) const MEMBER_ENTRIES: usize = 96;
@@ -37,31 +37,31 @@ const NAME_BYTES: usize = 64;
 const SESSIONS_AT: usize = 512;
 const TABLE_AT: usize = 1_024;
 const ENTRY_BYTES: usize = 32;
-/// What an entry counts of a session's bitmaps, at the most: three bytes.
+/// The greatest count of a session's bitmaps in an entry: three bytes.
 pub(crate) const MOST_MAPS: u32 = (1 << 24) - 1;
-/// A commit log that must be read before the array is believed.
+/// Feature: a commit log, which must be read before the array's data is used.
 const COMMIT_LOG: u64 = 1;
-/// Copies that are far.
+/// Feature: far copies.
 const FAR_COPIES: u64 = 2;
-/// Units that float.
+/// Feature: floating units.
 const FLOATING: u64 = 4;
 /// Feature bits of this version that a reader must know.
 const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG | FAR_COPIES | FLOATING;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
-/// What a member says of itself and of its array.
+/// The description of a member and of its array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Superblock {
-    /// Which array.
+    /// The array's identity.
     pub array: Identity,
-    /// Which member.
+    /// The member's identity.
     pub member: Identity,
-    /// The entry of the member table that is this member's.
+    /// The index of this member's entry in the member table.
     pub entry: u16,
     /// This member's length.
     pub member_length: Sectors,
-    /// Rises with each writing.
+    /// Rises with each write.
     pub sequence: u64,
     /// Rises with each opening of the array.
     pub session_number: u64,
@@ -69,74 +69,76 @@ pub struct Superblock {
     pub sessions: Vec<Identity>,
     /// Whether the array was shut down cleanly: nothing in flight, logs complete.
     pub clean: bool,
-    /// Whether this is the first superblock of its session: until all members had it nothing was
-    /// written, so a member that still stands in the session before has missed nothing.
+    /// Whether this superblock was written while its session was being opened. Until all members
+    /// had it, no data was written, so a member that is still in the session before has missed
+    /// nothing.
     pub opening: bool,
-    /// Whether the features in it allow writing (set by [`Superblock::decode`], not kept).
+    /// Whether its features allow writing (set by [`Superblock::decode`], not stored).
     pub writable: bool,
-    /// Which of the two copies this is, 0 or 1 (set by [`Superblock::decode_copies`], not kept):
-    /// the other is worse, and is to be written first.
+    /// Which of the two copies this is, 0 or 1 (set by [`Superblock::decode_copies`], not stored).
+    /// The other copy is worse, and is to be written first.
     pub copy: usize,
     /// The array's shape.
     pub geometry: StoredGeometry,
-    /// The array's name, for people.
+    /// The array's name, for display.
     pub name: String,
-    /// Seconds since 1970 when the array was created, for people.
+    /// Seconds since 1970 when the array was created, for display.
     pub created: u64,
     /// Members, then spares.
     pub table: Vec<Entry>,
-    /// What was durable on all members when it was written.
+    /// The metadata that was durable on all members when the superblock was written.
     pub recorded: Recorded,
 }
 
-/// Sequence numbers of metadata that all members hold: one that holds only older is older itself.
+/// Sequence numbers of metadata that all members hold. A member whose metadata has lower numbers is
+/// older.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Of the map.
+    /// The number of the bitmap.
     pub map: u64,
-    /// Of the table of the regions' logs.
+    /// The number of the table of the regions' logs.
     pub table: u64,
-    /// Of the bad-block log.
+    /// The number of the bad-block log.
     pub list: u64,
     /// The number of the last session whose opening came to its end: each commit log has an entry
-    /// of it. (A long session takes further numbers.)
+    /// of it. (A long session takes additional numbers.)
     pub opened: u64,
 }
 
-/// A line of the member table.
+/// An entry of the member table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which member stands here.
+    /// The member's identity.
     pub member: Identity,
-    /// How it stands.
+    /// The member's state.
     pub state: EntryState,
 }
 
-/// How a member stands.
+/// The state of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryState {
-    /// Nobody stands here.
+    /// There is no member.
     Vacant,
-    /// It holds all that it should.
+    /// It is whole: it holds all data of its slot.
     Active,
-    /// It holds what it should in the first `frontier` stripes.
+    /// It holds the data of the first `frontier` stripes.
     Rebuilding {
-        /// Stripes that are rebuilt, durably.
+        /// The number of stripes that are durably rebuilt.
         frontier: u64,
-        /// It was away: behind the frontier it holds what it should in regions that the map does
-        /// not call missed.
+        /// It was absent: behind the frontier it holds the data of regions that the bitmap does not
+        /// mark out of sync.
         returning: bool,
     },
-    /// Excluded: what it holds is not believed.
+    /// Excluded: its data is not believed.
     Failed,
-    /// Excluded, and whole until then: but for regions that the map calls missed it still holds
-    /// what it should.
+    /// Excluded, and whole until then: it still holds the data of regions that the bitmap does not
+    /// mark out of sync.
     MayReturn {
-        /// The first eight bytes of the last session that it saw begin.
+        /// The first eight bytes of the identity of the last session whose beginning it recorded.
         session: u64,
-        /// No superblock of its own has a higher sequence number.
+        /// The highest sequence number of its own superblocks.
         sequence: u32,
-        /// It holds at least so many of the bitmaps that this session wrote (at most
+        /// It holds at least this many of the bitmaps that this session wrote (at most
         /// [`MOST_MAPS`]).
         bitmaps: u32,
     },
@@ -144,19 +146,19 @@ pub enum EntryState {
     Spare,
 }
 
-/// Why a block is no superblock that can be used.
+/// Why a block is not a usable superblock.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SuperblockError {
-    /// There never was one.
+    /// No superblock was ever written there.
     #[error("no superblock")]
     Absent,
-    /// There is one, and it does not fit its checksum.
+    /// It does not fit its checksum.
     #[error("superblock damaged (its checksum does not fit)")]
     Damaged,
-    /// It fits its checksum, and says what cannot be.
+    /// It fits its checksum but has an impossible field.
     #[error("superblock with an impossible field ({0})")]
     Nonsense(&'static str),
-    /// Another version wrote it.
+    /// It has another format version.
     #[error("superblock of format version {0}; this program knows version {FORMAT_VERSION} only")]
     Version(u32),
     /// It uses features that this version lacks.
@@ -165,10 +167,10 @@ pub enum SuperblockError {
 }
 
 impl Superblock {
-    /// The block as it is written.
+    /// The bytes of the superblock.
     ///
     /// # Panics
-    /// Where the table or the name exceeds its room: creation bounds both.
+    /// If the table or the name is too long; creation limits both.
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.table.len() <= MEMBER_ENTRIES && self.name.len() <= NAME_BYTES, "bounded at creation");
         let mut out = Writer::new(SUPERBLOCK_BYTES);
@@ -265,7 +267,7 @@ impl Superblock {
     /// The better of a member's two copies.
     ///
     /// # Errors
-    /// Neither can be used: what is wrong with the first, unless only the second exists.
+    /// Neither can be used. The error is that of the first copy, unless only the second exists.
     pub fn decode_copies(first: &[u8], second: &[u8]) -> Result<Superblock, SuperblockError> {
         match (Superblock::decode(first), Superblock::decode(second)) {
             (Ok(a), Ok(b)) if b.array == a.array && b.sequence >= a.sequence => {
@@ -277,8 +279,8 @@ impl Superblock {
         }
     }
 
-    /// Whether what stands in `block` names this array and session, where it can be read: whether
-    /// it is sound is not looked at.
+    /// Whether the bytes in `block` contain the identities of this array and session. It is not
+    /// checked whether the superblock is sound.
     pub(crate) fn names(block: &[u8], array: Identity, session: Identity) -> bool {
         let mut from = Reader::new(block);
         Identity(from.seek(ARRAY_AT).array()) == array && Identity(from.seek(SESSIONS_AT).array()) == session
@@ -294,22 +296,24 @@ impl Superblock {
         if self.opening { self.session_before() } else { Some(self.session()) }
     }
 
-    /// Whether `other` knows of a session that came after the last that this one knows to have
-    /// begun. However often this one was opened in vain since, it has missed that.
+    /// Whether `other` remembers a session after the last one that this superblock knows to have
+    /// begun. Openings since then that did not come to their end make no difference: this member
+    /// has missed that session.
     pub(crate) fn is_behind(&self, other: &Superblock) -> bool {
         let last = self.last_completed();
         let earlier = other.sessions.iter().skip(usize::from(other.opening) + 1);
         earlier.map(|session| Some(*session)).any(|session| session == last)
     }
 
-    /// This opening's identity.
+    /// The identity of this opening.
     pub fn session(&self) -> Identity {
         self.sessions.first().copied().unwrap_or(Identity::NONE)
     }
 }
 
 impl EntryState {
-    /// Its number, bitmaps, sequence number, and frontier or session.
+    /// The bytes of an entry's state: its number, the count of bitmaps, a sequence number, and the
+    /// frontier or session.
     fn encode(self) -> (u8, u32, u32, u64) {
         match self {
             EntryState::Vacant => (0, 0, 0, 0),
@@ -336,7 +340,7 @@ impl EntryState {
     }
 }
 
-/// What a reader of an array of this geometry must know.
+/// The features that a reader of an array of this geometry must know.
 fn incompatible(geometry: &StoredGeometry) -> u64 {
     let bit = |used: bool, bit: u64| if used { bit } else { 0 };
     bit(geometry.consistency == Consistency::Journal, COMMIT_LOG)
@@ -382,7 +386,7 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     out.seek(INTENT_LOG_AT).u32(geometry.intent_log as u32);
 }
 
-/// The geometry, if it could have been made for this `member`.
+/// The geometry, if it is possible on this `member`.
 fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeometry, SuperblockError> {
     let nonsense = SuperblockError::Nonsense;
     let layout = LayoutChoice::ALL.get(usize::from(from.u8())).ok_or(nonsense("layout"))?;
@@ -414,8 +418,7 @@ fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeome
     Ok(geometry)
 }
 
-// A rotation is part of the layout's number: the order of `LayoutChoice::ALL` is part of the
-// format.
+// The layout number includes the rotation: the order of `LayoutChoice::ALL` is part of the format.
 const _: () = assert!(matches!(LayoutChoice::ALL[6], LayoutChoice::Parity(Rotation::LeftSymmetric)));
 const _: () = assert!(matches!(LayoutChoice::ALL[9], LayoutChoice::Regions));
 const _: () = assert!(matches!(LayoutChoice::ALL[10], LayoutChoice::Far));
@@ -462,8 +465,8 @@ mod tests {
         assert!(!names(superblock.array, superblock.member));
     }
 
-    /// One without any session was called diverged from itself, and numbers at their end could not
-    /// rise.
+    /// Regression test. A superblock without sessions was called diverged from itself, and numbers
+    /// at the end of their range could not rise.
     #[test]
     fn sessions_and_numbers_that_were_never_written_are_nonsense() {
         let good = new_superblock();

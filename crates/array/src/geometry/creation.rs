@@ -1,4 +1,4 @@
-//! What an array is to be, and the shape that follows from it.
+//! The wishes for a new array, and the shape that follows from them.
 
 use parlour_units::{Bytes, Sectors};
 
@@ -12,12 +12,12 @@ use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::layout::{LayoutRequest, RegionShape, ShapeRequest};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, RefusedCombination, Update};
 
-/// What people ask for when they create an array.
+/// The wishes for a new array.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Creation {
     /// The four choices.
     pub organization: Organization,
-    /// Copies of each unit, where units are copied.
+    /// Copies of each unit, for layouts with copies.
     pub copies: u16,
     /// Members, spares apart.
     pub members: u16,
@@ -29,13 +29,13 @@ pub struct Creation {
     pub block: Sectors,
     /// The shortest member's length.
     pub member_length: Sectors,
-    /// The logs, where there are logs.
+    /// The wishes for the logs, for layouts with logs.
     pub log: LogCreation,
     /// What a crash may cost.
     pub consistency: Consistency,
 }
 
-/// What people ask of the logs; what they leave open follows from the members' size.
+/// The wishes for the logs. Values that are left open are computed from the members' size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LogCreation {
     /// A log segment (K tracks, or a size where there are no tracks).
@@ -46,11 +46,11 @@ pub struct LogCreation {
     pub ratio: Option<f64>,
     /// About how many regions (B).
     pub regions: Option<u32>,
-    /// Whole tracks of this length for each share (§2.4).
+    /// Round each share to whole tracks of this length (§2.4).
     pub track: Option<Sectors>,
 }
 
-/// Why an array cannot be created so.
+/// Why such an array cannot be created.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CreationError {
     /// The four choices do not go together.
@@ -59,9 +59,9 @@ pub enum CreationError {
     /// There are too few members.
     #[error("{members} members are too few: this organization needs at least {least}")]
     TooFewMembers {
-        /// How many there are.
+        /// The number of members.
         members: u16,
-        /// How many it needs.
+        /// The least number.
         least: u16,
     },
     /// There are too many members.
@@ -70,29 +70,29 @@ pub enum CreationError {
     /// The members do not divide into the groups.
     #[error("{members} members do not divide into {groups} equal groups")]
     UnequalGroups {
-        /// How many there are.
+        /// The number of members.
         members: u16,
-        /// How many groups were asked for.
+        /// The number of groups that were requested.
         groups: u16,
     },
     /// The members do not divide into sets of copies.
     #[error("{members} members do not divide into sets of {copies} copies")]
     UnequalCopies {
-        /// How many there are.
+        /// The number of members.
         members: u16,
         /// Copies of each unit.
         copies: u16,
     },
-    /// There are too few copies to be any.
+    /// There are too few copies.
     #[error("{0} copies of each unit are too few: keep at least 2")]
     TooFewCopies(u16),
     /// Several groups make no sense without check units, or with copies.
     #[error("parity groups side by side are for organizations with parity; {0} groups make no sense here")]
     UselessGroups(u16),
-    /// The block size is not one that members have.
+    /// Members have no such block size.
     #[error("a block of {0} is not possible: use 512 B or 4 KiB")]
     BadBlock(Bytes),
-    /// The stripe unit is not made of blocks.
+    /// The stripe unit is not a multiple of the block.
     #[error("a stripe unit of {unit} is no multiple of the members' block of {block}")]
     UnitNotBlocks {
         /// The stripe unit.
@@ -105,7 +105,7 @@ pub enum CreationError {
     UnitTooLarge {
         /// The stripe unit.
         unit: Bytes,
-        /// Room for data on a member; with far copies, for one of them.
+        /// Room for data on a member; with far copies, for one section.
         room: Bytes,
     },
     /// Entries of the commit log would be too long.
@@ -131,7 +131,7 @@ pub enum CreationError {
         sublogs: u16,
         /// N.
         members: u16,
-        /// The most that is possible.
+        /// The greatest possible number.
         most: u16,
     },
     /// The log segment is not usable.
@@ -145,10 +145,10 @@ pub enum CreationError {
     /// The log ratio is not usable.
     #[error("a log of {0} times the parity (A) is not possible: use more than 0 and at most 16")]
     BadRatio(f64),
-    /// Only logs can be committed to.
+    /// `journal` needs an organization with logs.
     #[error("consistency = journal is for organizations that log parity updates; this one has no log")]
     NothingLogged,
-    /// Nothing can float.
+    /// These members have no cylinders in which units could float.
     #[error(
         "data and parity can float on drives only that tell where their heads are, and how long their tracks are; simulated \
          drives do, members here do not: use parity-logging or raid5"
@@ -180,7 +180,7 @@ pub enum CreationError {
 }
 
 impl Creation {
-    /// Settles all that it leaves open, on members with such cylinders.
+    /// Computes all values that are left open, for members with such cylinders.
     pub(super) fn settle(&self, cylinder: Option<Cylinder>) -> Result<StoredGeometry, CreationError> {
         let creation = self;
         creation.organization.check()?;
@@ -202,7 +202,7 @@ impl Creation {
             let (unit, commit_log) = (creation.unit.bytes(), commit_log.bytes());
             return Err(CreationError::UnitTooLargeToLog { unit, commit_log });
         }
-        // Cylinders begin where those of the members do.
+        // The data area begins at the start of a cylinder of the member.
         let grain = cylinder.map_or(ALIGNMENT, Cylinder::length);
         let data_start = data_start(creation, commit_log).round_up(grain);
         let room = room(creation.member_length, data_start).ok_or_else(|| {
@@ -248,17 +248,17 @@ impl Creation {
     }
 }
 
-/// A region takes at most about this much of a member (1 GiB), so that no reintegration holds it
-/// for long.
+/// The greatest part of a member that a region takes, about (1 GiB), so that a reintegration does
+/// not occupy the member for long.
 const LARGEST_REGION: Sectors = Sectors::new(1 << 21);
 
-/// Members from here on (64 GiB) are large: segments of 1 MiB, shorter logs.
+/// Members of this size (64 GiB) or more are large: segments of 1 MiB, shorter logs.
 const LARGE_MEMBER: Sectors = Sectors::new(1 << 27);
 
-/// The commit log is about this part of a member …
+/// The commit log takes about this part of a member (1/128), …
 const COMMIT_LOG_SHARE: u64 = 128;
 
-/// … at most this (8 MiB); …
+/// … but usually at most this much (8 MiB).
 const USUAL_COMMIT_LOG: Sectors = Sectors::new(16_384);
 
 fn check_sizes(creation: &Creation) -> Result<(), CreationError> {
@@ -276,7 +276,7 @@ fn check_sizes(creation: &Creation) -> Result<(), CreationError> {
     Ok(())
 }
 
-/// The cylinders that units are to float in.
+/// Checks the cylinders in which units are to float.
 fn check_cylinder(creation: &Creation, cylinder: Option<Cylinder>) -> Result<Cylinder, CreationError> {
     let cylinder = cylinder.ok_or(CreationError::NoCylinders)?;
     let bad = CreationError::BadCylinder {
@@ -287,7 +287,7 @@ fn check_cylinder(creation: &Creation, cylinder: Option<Cylinder>) -> Result<Cyl
     cylinder.positions(creation.unit.get()).map(|_| cylinder).ok_or(bad)
 }
 
-/// What is asked of the logs, before anything is computed from it.
+/// Checks the wishes for the logs, before anything is computed from them.
 fn check_log(creation: &Creation) -> Result<(), CreationError> {
     let LogCreation { segment, track, .. } = creation.log;
     let whole = |length: Sectors| length <= LARGEST_SEGMENT && length.is_multiple_of(creation.block);
@@ -300,7 +300,7 @@ fn check_log(creation: &Creation) -> Result<(), CreationError> {
     }
 }
 
-/// The members of each group.
+/// Checks and returns the number of members in each group.
 fn check_members(creation: &Creation) -> Result<u16, CreationError> {
     let (members, groups) = (creation.members, creation.groups);
     if members > MAXIMUM_MEMBERS {
@@ -330,7 +330,8 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
     Ok(members / groups)
 }
 
-/// Wishes of [`Creation::log`], with defaults: `docs/format.md`, "Sizes".
+/// Chooses the regions by the wishes of [`Creation::log`], with defaults: `docs/format.md`,
+/// "Sizes".
 fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<RegionShape, CreationError> {
     let large = room >= LARGE_MEMBER;
     let small_segment = if room < Sectors::new(1 << 17) { Sectors::new(64) } else { Sectors::new(256) };
@@ -358,13 +359,13 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
         .ok_or(CreationError::NoRegionFits { segment: segment.bytes(), room: room.bytes() })
 }
 
-/// L ≈ 0.16 N balances a region that alone is written, its data cached (Stodolsky §6, as
-/// corrected).
+/// L ≈ 0.16 N balances the load if only one region is written and its data is cached (Stodolsky §6,
+/// as corrected).
 fn balanced_sublogs(members: u16) -> u16 {
     ((u32::from(members) * 16).div_ceil(100) as u16).clamp(1, members - 2)
 }
 
-/// As many regions as are wished for, within reason.
+/// The number of regions that is wished for, within limits.
 fn bounded_regions(wish: u32) -> u32 {
     wish.clamp(1, MOST_REGIONS)
 }
@@ -387,8 +388,8 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
     let data_units = logged_data_units(members, sublogs);
     let least = least_commit_log(creation.unit, members, sublogs);
-    // What is about to happen to a region's parity takes 48 bytes for each record of a sector, at
-    // the most. (How long a region's log is is not known yet: about so long.)
+    // The intents of a reintegration take at most 48 bytes for each record of a sector. (The length
+    // of a region's log is not known yet; this is an estimate.)
     let segment = creation.log.segment.unwrap_or(Sectors::new(64));
     let wish = creation.log.regions.unwrap_or_else(|| default_regions(creation.member_length, segment));
     let share = creation.member_length.get() / u64::from(wish.max(1));
@@ -404,8 +405,8 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
         .round_up(METADATA_BLOCK)
 }
 
-/// Where the data area starts: behind metadata for the most regions that the member can have, and
-/// the commit log.
+/// Where the data area starts: behind the metadata for the greatest number of regions that is
+/// possible, and the commit log.
 fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
     let most_regions = match creation.organization.layout {
         LayoutChoice::Regions => {

@@ -1,6 +1,6 @@
-//! An array's shape: its organization, its sizes, and where on a member everything lies. Fixed at
-//! creation and kept in every superblock; all that may change from one opening to the next is in
-//! [`Tuning`](crate::Tuning).
+//! An array's shape: its organization, its sizes, and where everything is placed on a member. The
+//! shape is fixed at creation and stored in every superblock. Values that may change from one
+//! opening to the next are in [`Tuning`](crate::Tuning).
 //!
 //! ```text
 //! member   0          1 MiB·k                                  end − 1 MiB
@@ -36,27 +36,26 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Settles all that `creation` leaves open.
+    /// Computes all values that `creation` leaves open.
     ///
     /// # Errors
-    /// What is asked for is impossible.
+    /// The array is not possible.
     pub fn create(creation: &Creation) -> Result<Geometry, CreationError> {
         Ok(Geometry::from_stored(creation.settle(None)?))
     }
 
-    /// The same, on members whose cylinders are known: in these, units may float.
+    /// The same for members whose cylinders are known: there, units may float.
     ///
     /// # Errors
-    /// What is asked for is impossible.
+    /// The array is not possible.
     pub fn create_on(creation: &Creation, cylinder: Cylinder) -> Result<Geometry, CreationError> {
         Ok(Geometry::from_stored(creation.settle(Some(cylinder))?))
     }
 
-    /// The shape from what is kept of it.
+    /// The shape from its stored values.
     ///
     /// # Panics
-    /// Where `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] says so
-    /// before.
+    /// If `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] checks this.
     pub fn from_stored(stored: StoredGeometry) -> Geometry {
         let layout = match (stored.organization.layout, stored.regions) {
             (LayoutChoice::Regions, Some(shape)) => Layout::regions(shape, stored.layout),
@@ -67,7 +66,7 @@ impl Geometry {
         Geometry { stored, layout, code }
     }
 
-    /// What is kept.
+    /// The stored values.
     pub fn stored(&self) -> &StoredGeometry {
         &self.stored
     }
@@ -77,7 +76,7 @@ impl Geometry {
         self.stored.organization
     }
 
-    /// Where units live.
+    /// Where units are placed.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -87,7 +86,7 @@ impl Geometry {
         &self.code
     }
 
-    /// Members, spares apart.
+    /// The number of members, without spares.
     pub fn members(&self) -> u16 {
         self.layout.members()
     }
@@ -97,18 +96,18 @@ impl Geometry {
         Sectors::new(self.stored.block)
     }
 
-    /// The data that hosts can store.
+    /// The length of the data that hosts can store.
     pub fn capacity(&self) -> Sectors {
         self.layout.capacity()
     }
 
-    /// Members that may fail, whichever they are, without loss of data.
+    /// The number of members, whichever they are, that may fail without loss of data.
     pub fn fault_tolerance(&self) -> u16 {
         self.layout.check_units()
     }
 
     /// Whether check units are copies that answer reads. (The parity of a stripe with one data unit
-    /// repeats it too, but may be behind its log.)
+    /// has the same content, but may be behind its log.)
     pub fn keeps_copies(&self) -> bool {
         self.stored.organization.code == Code::Copy
     }
@@ -123,12 +122,12 @@ impl Geometry {
         Sector::new(self.stored.data_start)
     }
 
-    /// Where a sector of the data area is on its member.
+    /// The sector of the member for a sector of its data area.
     pub(crate) fn absolute(&self, at: Sector) -> Sector {
         self.data_start() + at.from_start()
     }
 
-    /// A stripe's region, and its number there.
+    /// A stripe's region, and its number in the region.
     pub(crate) fn region_of(&self, stripe: Stripe) -> (Region, u32) {
         let (region, index) = self.layout().region_of(stripe);
         (region, index as u32)
@@ -139,40 +138,39 @@ impl Geometry {
         Sectors::new(self.stored.data_start + self.stored.layout.length) + ALIGNMENT
     }
 
-    /// Where the superblock's two copies lie on a member of `length`.
+    /// Where the superblock's two copies are on a member of `length`.
     pub fn superblocks_at(length: Sectors) -> [Sector; 2] {
         [Sector::ZERO, Sector::ZERO + (length.round_down(ALIGNMENT) - ALIGNMENT)]
     }
 
-    /// Length of a write-intent bitmap, of which each member holds two.
+    /// Length of a write-intent bitmap; each member holds two.
     pub fn bitmap_length(&self) -> Sectors {
         bitmap_length(self.layout.region_count())
     }
 
-    /// Where write-intent bitmap `bank` (0 or 1) lies.
+    /// Where write-intent bitmap `bank` (0 or 1) is.
     pub fn bitmap_at(&self, bank: usize) -> Sector {
         Sector::ZERO + MAPS_AT + self.bitmap_length() * bank as u64
     }
 
-    /// Length of a log segment's header, where there are logs.
+    /// Length of a log segment's header, if there are logs.
     pub fn log_header_length(&self) -> Option<Sectors> {
         let segment = Sectors::new(self.layout.logs()?.shape().segment);
         Some(crate::format::segment::header_length(segment, self.block()))
     }
 
-    /// Length of a table of applied sequence numbers, of which each member holds two where there
-    /// are logs.
+    /// Length of a table of the regions' logs; each member of an array with logs holds two.
     pub fn table_length(&self) -> Sectors {
         table_length(self.layout.region_count())
     }
 
-    /// Where table `bank` (0 or 1) lies: behind the bitmaps.
+    /// Where table `bank` (0 or 1) is: behind the bitmaps.
     pub fn table_at(&self, bank: usize) -> Sector {
         self.bitmap_at(2) + self.table_length() * bank as u64
     }
 
-    /// Where list `bank` (0 or 1) of unreadable blocks lies: behind the tables; and its length.
-    /// None where an array was made without room for it.
+    /// Where bad-block log `bank` (0 or 1) is (behind the tables), and its length. `None` if the
+    /// array was created without room for it.
     pub fn bad_block_log_at(&self, bank: usize) -> Option<(Sector, Sectors)> {
         let first = self.table_at(2);
         let end = first + BAD_BLOCK_LOG_LENGTH * 2;
@@ -190,14 +188,14 @@ impl Geometry {
         self.stored.consistency == Consistency::Journal
     }
 
-    /// Where each member's commit log starts, and its length; zero where there is none. It ends
+    /// Where each member's commit log starts, and its length; zero without commit logs. It ends
     /// where the data area starts.
     pub fn commit_log(&self) -> (Sector, Sectors) {
         let length = Sectors::new(self.stored.commit_log);
         (Sector::new(self.stored.data_start - self.stored.commit_log), length)
     }
 
-    /// Where `part` of it starts, and its length.
+    /// Where `part` of the commit log starts, and its length.
     pub fn commit_part(&self, part: CommitPart) -> (Sector, Sectors) {
         let (start, length) = self.commit_log();
         let intents = Sectors::new(self.stored.intent_log);
@@ -209,13 +207,12 @@ impl Geometry {
 }
 
 impl StoredGeometry {
-    /// The name that people know the organization by.
+    /// The usual name of the organization.
     pub fn organization_name(&self) -> &'static str {
         match self.organization.layout {
             LayoutChoice::Concatenated => "simple",
             LayoutChoice::Striped => "raid0",
-            // Both deal copies out to neighbours; what differs is whether there are as many as
-            // members.
+            // Both place copies on neighbours. With as many copies as members it is a mirror.
             LayoutChoice::Neighbours if self.copies == self.layout.group_members => "raid1",
             LayoutChoice::Neighbours => "raid10",
             LayoutChoice::Far if self.copies == self.layout.group_members => "raid1-far",

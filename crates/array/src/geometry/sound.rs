@@ -1,8 +1,8 @@
-//! Whether a stored geometry can be computed with: a superblock whose checksum fits may still say
-//! anything.
+//! Checks of a stored geometry before anything is computed from it: a superblock whose checksum
+//! fits may still contain any values.
 //!
-//! The checks come in an order in which each needs only what those before it have bounded. Nothing
-//! is allocated, and nothing that is computed here can overflow.
+//! The order of the checks is such that each needs only values that were limited before. Nothing is
+//! allocated, and no computation here can overflow.
 
 use parlour_units::Sectors;
 
@@ -15,14 +15,14 @@ use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::layout::{RegionShape, Regions};
 use crate::organization::{Code, Consistency, LayoutChoice, Update};
 
-/// Members are shorter than this (2 EiB), and their data areas together (4 EiB): byte addresses fit
-/// 63 bits.
+/// Members are shorter than this (2 EiB), and their data areas together shorter than the next (4
+/// EiB): byte addresses fit into 63 bits.
 const MEMBER_END: u64 = 1 << 52;
 const DATA_END: u64 = 1 << 53;
-/// Places and lengths in units and logs are kept in 32 bits.
+/// Places and lengths in units and logs fit into 32 bits.
 const UNIT_END: u64 = 1 << 32;
 
-/// The name of a field, where it is not sound.
+/// The error is the name of a field that is not sound.
 type Sound = Result<(), &'static str>;
 
 impl StoredGeometry {
@@ -31,14 +31,14 @@ impl StoredGeometry {
         self.check().is_ok()
     }
 
-    /// Which field cannot be, if one cannot, on a member of `length`.
+    /// The name of an impossible field, if there is one, on a member of `length`.
     pub(crate) fn check_on(&self, length: Sectors) -> Sound {
         self.check()?;
         let least = self.data_start + self.layout.length + ALIGNMENT.get();
         if least <= length.get() { Ok(()) } else { Err("length of the data area, beyond the member") }
     }
 
-    /// Which field cannot have been made by creation, if one cannot.
+    /// The name of a field that creation cannot have made, if there is one.
     pub(crate) fn check(&self) -> Sound {
         self.check_members()?;
         self.check_sizes()?;
@@ -94,9 +94,9 @@ impl StoredGeometry {
         require(grain > 0 && grain <= LARGEST_SEGMENT.get(), "rounding of shares")?;
         let all = u64::from(regions) * u64::from(self.layout.groups);
         require(regions > 0 && all <= most_regions(self.layout.groups), "regions")?;
-        // Parity and logs of all regions are no more than the data areas of a group. No number here
-        // has more than 64 bits, so that their products fit; and where they are so bounded nothing
-        // in [`Regions::new`] overflows.
+        // Parity and logs of all regions are not longer than the data areas of a group. No number
+        // here has more than 64 bits, so products fit into 128 bits; with these limits nothing in
+        // [`Regions::new`] overflows.
         let room = u128::from(self.layout.length) * u128::from(members);
         let within =
             |count: u32, length: u64| u128::from(count) * u128::from(length) <= room / u128::from(regions);
@@ -123,11 +123,11 @@ impl StoredGeometry {
         require(within, "length of the intents' log")
     }
 
-    /// Maps, tables, bad-block logs and the commit log have room before the data area.
+    /// Checks that bitmaps, tables, bad-block logs and the commit log fit before the data area.
     fn check_metadata(&self) -> Sound {
         let regions = match self.regions {
             Some(shape) => shape.regions * u32::from(self.layout.groups),
-            // The layout makes no more of them than it has room for.
+            // The layout itself limits their number.
             None => crate::Geometry::from_stored(*self).layout().region_count(),
         };
         let banks = (bitmap_length(regions) + table_length(regions) + BAD_BLOCK_LOG_LENGTH) * 2;
@@ -136,8 +136,8 @@ impl StoredGeometry {
     }
 }
 
-/// Regions of all groups: the search for the best number goes somewhat above what was asked for, in
-/// each group.
+/// The greatest number of regions of all groups: the search for the best number goes a little above
+/// the wish, in each group.
 fn most_regions(groups: u16) -> u64 {
     let of_group = u64::from(MOST_REGIONS) + u64::from(MOST_REGIONS / 10) + 2 * u64::from(MAXIMUM_MEMBERS);
     of_group * u64::from(groups)

@@ -1,4 +1,4 @@
-//! What of an array's shape is kept in its superblocks.
+//! The values of an array's shape that are stored in its superblocks.
 
 use parlour_units::Sectors;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::layout::{LayoutRequest, RegionShape};
 use crate::organization::{Consistency, Organization};
 
-/// A cylinder of the members: where it is told, units may float.
+/// The size of a member's cylinder, if known; units may float in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cylinder {
     /// Sectors of a track.
@@ -21,8 +21,8 @@ impl Cylinder {
         Sectors::new(self.track) * u64::from(self.tracks)
     }
 
-    /// Room for units of this length in it, and units that it holds: all but a track's
-    /// worth.
+    /// The number of positions for units of this length, and of units in it: all positions except
+    /// one track's.
     pub(crate) fn positions(self, unit: u64) -> Option<(u16, u16)> {
         let per_track = self.track.checked_div(unit).filter(|count| *count > 0)?;
         let positions = u16::try_from(per_track.checked_mul(self.tracks.into())?).ok()?;
@@ -32,12 +32,12 @@ impl Cylinder {
     }
 }
 
-/// What of the shape is kept; the rest follows from it.
+/// The stored values of the shape; the rest is computed from them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StoredGeometry {
     /// The four choices.
     pub organization: Organization,
-    /// Copies of each unit, where units are copied.
+    /// Copies of each unit, for layouts with copies.
     pub copies: u16,
     /// Members of a group, groups, stripe unit, length of the data area.
     pub layout: LayoutRequest,
@@ -45,14 +45,14 @@ pub struct StoredGeometry {
     pub block: u64,
     /// Where the data area starts, in sectors.
     pub data_start: u64,
-    /// The regions, where there are logs.
+    /// The regions, if there are logs.
     pub regions: Option<RegionShape>,
     /// What a crash may cost.
     pub consistency: Consistency,
-    /// Length of the commit log on each member, in sectors; zero where there is none.
+    /// Length of the commit log on each member, in sectors; zero without commit logs.
     pub commit_log: u64,
-    /// How much of it, at its end, tells of reintegrations.
+    /// The part of it, at its end, for the intents of reintegrations.
     pub intent_log: u64,
-    /// The members' cylinders, where units float.
+    /// The members' cylinders, if units float.
     pub cylinder: Option<Cylinder>,
 }

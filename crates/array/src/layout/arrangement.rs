@@ -1,5 +1,4 @@
-//! The layouts that are one rule for the whole member: concatenated, striped, copied, rotated
-//! parity.
+//! The layouts with one rule for the whole member: concatenated, striped, copied, rotated parity.
 //!
 //! Rows count units from the start of a member's data area; members count within their group.
 
@@ -8,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::planted::{Bug, is_planted};
 
-/// How a stripe's units lie on the members of its group.
+/// How a stripe's units are placed on the members of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrangement {
@@ -26,27 +25,27 @@ pub enum Arrangement {
         /// Copies of each unit, the first included.
         copies: u16,
     },
-    /// Striped over all members; the whole is repeated in a later section of each member, moved by
-    /// one member within sets of as many as there are copies. So a stream reads the first section
-    /// of all members at once and passes over nothing (Molnar's bandwidth-oriented layout; md's far
-    /// copies in far sets).
+    /// Striped over all members. A later section of each member repeats the whole, moved by one
+    /// member within sets of as many members as there are copies. So a stream reads the first
+    /// section of all members at once and skips nothing (Molnar's bandwidth-oriented layout; md's
+    /// far copies in far sets).
     Far {
         /// Copies of each unit, the first included.
         copies: u16,
     },
     /// One check unit a stripe, on the last member or rotated.
     Parity(Rotation),
-    /// Parity rotated, like left-symmetric, from cylinder to cylinder: each holds data or parity,
-    /// and has room for more (Stodolsky §4, figure 14).
+    /// The parity rotates, like left-symmetric, from cylinder to cylinder. A cylinder holds only
+    /// data or only parity, and has free positions (Stodolsky §4, figure 14).
     Cylinders {
-        /// Room for units in a cylinder.
+        /// Positions for units in a cylinder.
         positions: u16,
-        /// Units in it.
+        /// Units in a cylinder.
         units: u16,
     },
 }
 
-/// Where the parity of each stripe lies, and where its data starts (Lee and Katz 1991).
+/// Where the parity of each stripe is placed, and where its data starts (Lee and Katz 1991).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rotation {
@@ -106,7 +105,7 @@ impl Rotation {
 }
 
 impl Arrangement {
-    /// Data and check units of a stripe over `members`.
+    /// The number of data units and of check units of a stripe over `members`.
     pub(crate) fn units(self, members: u16) -> (u16, u16) {
         match self {
             Arrangement::Concatenated => (1, 0),
@@ -118,7 +117,7 @@ impl Arrangement {
         }
     }
 
-    /// Stripes that `members` of `rows` units hold.
+    /// The number of stripes on `members` of `rows` units each.
     pub(crate) fn stripes(self, members: u16, rows: u64) -> u64 {
         match self {
             Arrangement::Concatenated => rows * u64::from(members),
@@ -131,7 +130,7 @@ impl Arrangement {
         }
     }
 
-    /// The member and row of `unit` of `stripe`, of `stripes` in all.
+    /// The member and row of `unit` of `stripe`; the array has `stripes` stripes.
     pub(crate) fn locate(self, members: u16, stripes: u64, stripe: u64, unit: Unit) -> (u16, u64) {
         let n = u64::from(members);
         let u = u64::from(unit.get());

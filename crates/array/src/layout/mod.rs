@@ -1,13 +1,14 @@
-//! Where a unit lives, which units protect one another, and back: what lives here?
+//! The layout: where each unit is placed, which units protect one another, and which unit is at a
+//! given place.
 //!
 //! A *stripe* is `data_units` data units and `check_units` check units of one size. The data of an
 //! array runs stripe after stripe: data unit `n` is unit `n % data_units` of stripe `n /
 //! data_units`, in every layout. A mirror's stripe is one data unit and its copies; a nonredundant
-//! stripe has no check unit. With several parity groups side by side, stripe `s` lies in group `s %
-//! groups`.
+//! stripe has no check unit. With several parity groups side by side, stripe `s` belongs to group
+//! `s % groups`.
 //!
 //! Places here count from the start of a member's data area; [`Geometry`](crate::Geometry) knows
-//! where that is.
+//! where the data area starts.
 
 mod arrangement;
 mod regions;
@@ -18,37 +19,37 @@ use serde::{Deserialize, Serialize};
 pub use arrangement::{Arrangement, Rotation};
 pub use regions::{RegionShape, Regions, ShapeRequest};
 
-/// A sector of the data area of whichever member stands in a slot.
+/// A sector of the data area of the member in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
-    /// In which slot.
+    /// The slot.
     pub slot: Slot,
-    /// Where in the data area.
+    /// The sector of the data area.
     pub at: Sector,
 }
 
-/// What lives at a location.
+/// The content of a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupant {
-    /// A stripe's unit, at `offset` in it.
+    /// A unit of a stripe.
     Unit {
-        /// Which stripe.
+        /// The stripe.
         stripe: Stripe,
-        /// Which of its units.
+        /// The unit of the stripe.
         unit: Unit,
-        /// How far into the unit.
+        /// The distance from the start of the unit.
         offset: Sectors,
     },
     /// A region's parity log.
     Log {
-        /// Whose log.
+        /// The region.
         region: Region,
-        /// Which of its sublogs.
+        /// The sublog.
         sublog: u16,
-        /// How far into the sublog.
+        /// The distance from the start of the sublog.
         offset: Sectors,
     },
-    /// Nothing: what was left over when the units were dealt out.
+    /// Nothing: the space that is left over after units and logs were placed.
     Unused,
 }
 
@@ -62,8 +63,8 @@ pub struct Layout {
     data_units: u16,
     check_units: u16,
     group_stripes: u64,
-    /// Consecutive stripes of a group that share a bit of the write-intent bitmap, and a parity log
-    /// if there is one.
+    /// The number of consecutive stripes of a group that share a bit of the write-intent bitmap,
+    /// and a parity log if there is one.
     region_stripes: u64,
 }
 
@@ -73,7 +74,7 @@ enum Kind {
     Regions(Regions),
 }
 
-/// What a layout is made from.
+/// The sizes from which a layout is made.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayoutRequest {
     /// Members in each parity group.
@@ -87,7 +88,7 @@ pub struct LayoutRequest {
 }
 
 impl Layout {
-    /// Deals units out over members by `arrangement`.
+    /// Places units on members by `arrangement`.
     pub(crate) fn arranged(arrangement: Arrangement, request: LayoutRequest) -> Layout {
         let unit = Sectors::new(request.unit);
         let rows = Sectors::new(request.length) / unit;
@@ -106,7 +107,7 @@ impl Layout {
         }
     }
 
-    /// Deals units out region by region, each region with its log (Stodolsky figures 8 and 9).
+    /// Places units region by region, each region with its log (Stodolsky figures 8 and 9).
     pub(crate) fn regions(shape: RegionShape, request: LayoutRequest) -> Layout {
         let regions = Regions::new(shape, request.group_members, Sectors::new(request.unit));
         Layout {
@@ -161,13 +162,13 @@ impl Layout {
         self.stripe_data() * self.stripes()
     }
 
-    /// Members in all groups.
+    /// The number of members in all groups.
     pub fn members(&self) -> u16 {
         self.group_members * self.groups
     }
 
-    /// The rows in which a member holds the first of its units; the same number follow for each
-    /// further copy where copies are far, and none elsewhere.
+    /// With far copies: the length of a member's first section, which holds the first copies. A
+    /// section of the same length follows for each further copy.
     pub(crate) fn section(&self) -> Option<Sectors> {
         match self.kind {
             Kind::Arranged(Arrangement::Far { .. }) => {
@@ -177,7 +178,7 @@ impl Layout {
         }
     }
 
-    /// Where units lie in cylinders with free room: room for units in each, and units in it.
+    /// With floating units: the number of positions in a cylinder, and of units in it.
     pub(crate) fn positions(&self) -> Option<(u64, u64)> {
         match self.kind {
             Kind::Arranged(Arrangement::Cylinders { positions, units }) => {
@@ -213,13 +214,13 @@ impl Layout {
         self.groups
     }
 
-    /// The members of the group that `stripe` lies in.
+    /// The members of the group of `stripe`.
     pub fn group_of(&self, stripe: Stripe) -> std::ops::Range<u16> {
         let group = (stripe.get() % u64::from(self.groups)) as u16;
         group * self.group_members..(group + 1) * self.group_members
     }
 
-    /// The logs' shape, where there are logs.
+    /// The regions and their logs, if there are logs.
     pub fn logs(&self) -> Option<&Regions> {
         match &self.kind {
             Kind::Regions(regions) => Some(regions),
@@ -227,7 +228,7 @@ impl Layout {
         }
     }
 
-    /// Where `unit` of `stripe` lives.
+    /// The location of `unit` of `stripe`.
     pub fn locate(&self, stripe: Stripe, unit: Unit) -> Location {
         debug_assert!(stripe.get() < self.stripes());
         let groups = u64::from(self.groups);
@@ -242,7 +243,7 @@ impl Layout {
         Location { slot: Slot::new(group * self.group_members + slot), at: Sector::ZERO + at }
     }
 
-    /// What lives at `location`.
+    /// The content of `location`.
     pub fn occupant(&self, location: Location) -> Occupant {
         let group = location.slot.get() / self.group_members;
         let slot = location.slot.get() % self.group_members;
@@ -271,7 +272,8 @@ impl Layout {
         }
     }
 
-    /// Regions in the array: bits of its write-intent bitmap and, with parity logging, logs.
+    /// The number of regions in the array: bits of its write-intent bitmap and, with parity
+    /// logging, logs.
     pub fn region_count(&self) -> u32 {
         let count = match self.kind {
             Kind::Arranged(_) => self.stripes().div_ceil(self.region_stripes),
@@ -293,8 +295,8 @@ impl Layout {
         (Region::new(region as u32), index)
     }
 
-    /// The regions that lie side by side where `stripe` does, one in each group where there are
-    /// logs; and where the next begin.
+    /// The regions beside that of `stripe`, itself included (one in each group if there are logs),
+    /// and the stripe at which the next regions begin.
     pub(crate) fn regions_beside(&self, stripe: Stripe) -> (std::ops::Range<u32>, u64) {
         let side_by_side = match self.kind {
             Kind::Arranged(_) => 1,
@@ -306,8 +308,8 @@ impl Layout {
         (first..first + side_by_side as u32, end)
     }
 
-    /// The stripe that is number `index` of `region`: the inverse of [`Layout::region_of`]. None
-    /// past its end.
+    /// The stripe with number `index` of `region`: the inverse of [`Layout::region_of`]. `None`
+    /// past the region's end.
     pub fn stripe_in(&self, region: Region, index: u64) -> Option<Stripe> {
         let groups = u64::from(self.groups);
         if index >= self.region_stripes {
@@ -323,7 +325,7 @@ impl Layout {
         (stripe < self.stripes()).then_some(Stripe::new(stripe))
     }
 
-    /// Whether `slot` holds data of `region`, and not only its log or parity.
+    /// Whether `slot` holds data of `region`, not only its log or parity.
     pub fn region_has_data_on(&self, region: Region, slot: Slot) -> bool {
         let Kind::Regions(regions) = &self.kind else { return true };
         let groups = u32::from(self.groups);
@@ -331,12 +333,12 @@ impl Layout {
         in_group && regions.has_data(region.get() / groups, slot.get() % self.group_members)
     }
 
-    /// The most stripes that a region has.
+    /// The greatest number of stripes in a region.
     pub fn region_stripes(&self) -> u64 {
         self.region_stripes
     }
 
-    /// Where `sublog` of `region` starts. None where the layout has no logs.
+    /// Where `sublog` of `region` starts. `None` if the layout has no logs.
     pub fn sublog_at(&self, region: Region, sublog: u16) -> Option<Location> {
         let groups = u32::from(self.groups);
         let (slot, at) = self.logs()?.sublog(region.get() / groups, sublog);
@@ -349,18 +351,18 @@ impl Layout {
         self.sublog_at(region, sublog).map(|location| location.slot)
     }
 
-    /// The slot whose commit log has `region`'s records and intents: always the same, so that they
-    /// are durable in order.
+    /// The slot whose commit log has `region`'s records and intents. It is always the same one, so
+    /// that they become durable in order.
     pub fn commit_slot(&self, region: Region) -> Option<Slot> {
         let sublogs = u32::from(self.logs()?.shape().sublogs);
         self.sublog_slot(region, (region.get() % sublogs) as u16)
     }
 }
 
-/// Regions of the write-intent bitmap are at most this many, so that the map stays small.
+/// The greatest number of regions of the write-intent bitmap, so that the bitmap stays small.
 const DIRTY_REGIONS: u64 = 16_384;
-/// A region of the write-intent bitmap holds at least this much data (4 MiB), so that sequential
-/// writers mark few.
+/// The least data of a region of the write-intent bitmap (4 MiB), so that sequential writers mark
+/// few regions.
 const DIRTY_DATA: Sectors = Sectors::new(8_192);
 
 fn dirty_granule(stripes: u64, stripe_data: Sectors) -> u64 {

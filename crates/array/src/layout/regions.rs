@@ -1,14 +1,14 @@
-//! Regions: each a small array with its own parity log (Stodolsky §2.1, figures 8 and 9).
+//! Regions: each is a small array with its own parity log (Stodolsky §2.1, figures 8 and 9).
 //!
 //! In a region, `sublogs` members hold the log and no data of the region; the others hold its data.
 //! Parity is striped block by block: over the data members alone when there is one sublog (figure
 //! 8), over all members when there are more (figure 9), never on a member that holds data of the
-//! same stripe. On each member a region is one piece: its share of the parity first, contiguous,
-//! then its share of the data or a sublog. The roles rotate from region to region, so that members
-//! are loaded alike when the number of regions is a multiple of the number of members.
+//! same stripe. On each member a region is one piece: first its share of the parity, contiguous,
+//! then its share of the data or a sublog. The roles rotate from region to region, so that all
+//! members have the same load if the number of regions is a multiple of the number of members.
 //!
-//! Which members a stripe uses repeats after a *period* of stripes; tables over one period give the
-//! rest.
+//! The assignment of stripes to members repeats after a *period* of stripes; tables cover one
+//! period.
 
 use parlour_units::{Sectors, Unit};
 use serde::{Deserialize, Serialize};
@@ -26,11 +26,11 @@ pub struct RegionShape {
     pub sublog_segments: u32,
     /// Sectors of a log segment (K tracks, or a configured size).
     pub segment: u64,
-    /// Shares are rounded up to this many sectors: a track, or the block size.
+    /// Shares are rounded up to a multiple of this many sectors: a track, or the block size.
     pub grain: u64,
 }
 
-/// Wishes from which a [`RegionShape`] is chosen.
+/// The wishes from which a [`RegionShape`] is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShapeRequest {
     /// Members in the group (N).
@@ -51,13 +51,13 @@ pub struct ShapeRequest {
     pub grain: Sectors,
 }
 
-/// Where one unit of a period's stripe lies.
+/// The place of one unit of a stripe in the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Spot {
     /// The role of the member: sublog members first, then data members.
     role: u16,
-    /// How many units of the same sort (data or parity) earlier stripes of the period have put
-    /// there.
+    /// The number of units of the same kind (data or parity) that earlier stripes of the period
+    /// have there.
     rank: u32,
 }
 
@@ -70,7 +70,7 @@ pub struct Regions {
     period: u32,
     /// By stripe in the period, then by unit.
     spots: Vec<Spot>,
-    /// By role, then rank: the stripe in the period. Data and parity apart.
+    /// By role, then rank: the stripe in the period. Data and parity have separate tables.
     data_at: Vec<Vec<u32>>,
     parity_at: Vec<Vec<u32>>,
     /// By role.
@@ -83,7 +83,7 @@ pub struct Regions {
     cycle: Sectors,
 }
 
-/// What lies at a place of a group.
+/// The content of a place of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Unit { row: u64, unit: Unit, offset: Sectors },
@@ -130,8 +130,7 @@ impl Regions {
         regions
     }
 
-    /// Adds up the pieces of a cycle of `members` regions, in which each member plays each role
-    /// once.
+    /// Adds up the pieces of a cycle of `members` regions, in which each member has each role once.
     fn fill_starts(&mut self) {
         for member in 0..self.members {
             let mut at = Sectors::ZERO;
@@ -148,18 +147,18 @@ impl Regions {
         &self.shape
     }
 
-    /// Data units in a stripe: N − L − 1.
+    /// The number of data units in a stripe: N − L − 1.
     pub fn data_units(&self) -> u16 {
         self.members - self.shape.sublogs - 1
     }
 
-    /// Log segments in a region.
+    /// The number of log segments in a region.
     pub fn segments(&self) -> u32 {
         u32::from(self.shape.sublogs) * self.shape.sublog_segments
     }
 
-    /// The sublog of log segment `segment` and the segment's start in it. Segments are dealt
-    /// round-robin, so that sublogs fill and are read alike (§2.5).
+    /// The sublog of log segment `segment`, and the segment's start in it. Segments are distributed
+    /// round-robin, so that sublogs fill and are read evenly (§2.5).
     pub fn segment_at(&self, segment: u32) -> (u16, Sectors) {
         let sublogs = u32::from(self.shape.sublogs);
         let start = Sectors::new(self.shape.segment) * u64::from(segment / sublogs);
@@ -171,20 +170,20 @@ impl Regions {
         self.parity_share[usize::from(role)] + rest
     }
 
-    /// The longest any member's pieces together are.
+    /// The greatest length that the pieces of any member take together.
     pub fn member_length(&self) -> Sectors {
         (0..self.members).map(|member| self.piece_start(self.shape.regions, member)).max().expect("members")
     }
 
-    /// The member that plays role 0 in `region`: rotating left with one sublog (figure 8), else
-    /// dealing the sublogs of region after region over the members (figure 9).
+    /// The member with role 0 in `region`. With one sublog it rotates left (figure 8), otherwise
+    /// the sublogs of region after region are distributed over the members (figure 9).
     fn first_log_member(&self, region: u32) -> u16 {
         let n = u32::from(self.members);
         let member = match self.shape.sublogs {
             1 => n - 1 - region % n,
             sublogs => {
-                // Where L and N have a common factor the walk would only visit every few members:
-                // each time it is round it goes one further.
+                // If L and N have a common factor, the walk would only visit every few members.
+                // Therefore it moves one further after each round.
                 let factor = greatest_common_divisor(n, u32::from(sublogs));
                 let rounds = region / (n / factor) % factor;
                 ((u64::from(region) * u64::from(sublogs) + u64::from(rounds)) % u64::from(n)) as u32
@@ -273,7 +272,8 @@ impl Regions {
         Unit::new(index as u16)
     }
 
-    /// The region whose piece covers `at` on `member`, and how far into the piece that is.
+    /// The region whose piece covers `at` on `member`, and the distance from the start of the
+    /// piece.
     fn piece_at(&self, member: u16, at: Sectors) -> Option<(u32, Sectors)> {
         let n = usize::from(self.members);
         let starts = &self.starts[usize::from(member) * n..(usize::from(member) + 1) * n];
@@ -288,7 +288,7 @@ fn greatest_common_divisor(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// Which roles the stripes of one period use.
+/// The roles that the stripes of one period use.
 struct Pattern {
     period: u32,
     spots: Vec<Spot>,
@@ -297,10 +297,10 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// In each stripe one data member is left out, turn by turn from the last. With one sublog the
-    /// parity goes there. With more, of every N turns as many as there are data members put the
-    /// parity on the member left out and the others on the sublog members, which gives each member
-    /// the same share.
+    /// In each stripe one data member is left out, in turn from the last. With one sublog the
+    /// parity goes there. With several sublogs, of every N turns as many as there are data members
+    /// place the parity on the member left out, and the other turns place it on the sublog members.
+    /// This gives each member the same share.
     fn new(members: u16, sublogs: u16) -> Pattern {
         let data_members = members - sublogs;
         let turns = if sublogs == 1 { 1 } else { members };
@@ -337,9 +337,9 @@ impl Pattern {
 }
 
 impl RegionShape {
-    /// Chooses the number of regions within ±10% of the wish and the largest region that fits, so
-    /// as to waste least (§2.4); prefers multiples of the number of members, which load the members
-    /// alike. None where not even one region of one stripe fits.
+    /// Chooses the number of regions within ±10% of the wish and the largest region that fits, to
+    /// waste the least (§2.4). Prefers multiples of the number of members, which balance the load
+    /// of the members. `None` if not even one region of one stripe fits.
     pub fn choose(request: &ShapeRequest) -> Option<RegionShape> {
         let n = u32::from(request.members);
         let wish = request.regions.max(1);
@@ -357,7 +357,7 @@ impl RegionShape {
                 a.0.total_cmp(&b.0).then(a.1.regions.abs_diff(wish).cmp(&b.1.regions.abs_diff(wish)))
             })
         };
-        // A small array has no room for its wish: halve it until something fits.
+        // A small array has no room for the wish: it is halved until something fits.
         let mut fewer = wish;
         let mut found = best(candidates);
         while found.is_none() && fewer > 1 {

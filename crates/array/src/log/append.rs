@@ -1,4 +1,4 @@
-//! Full buffers go to the log: one sequential access for many small parity updates.
+//! Appends full buffers to the log: one sequential access for many small parity updates.
 
 pub(super) mod closing;
 
@@ -17,11 +17,11 @@ use crate::planted::{Bug, is_planted};
 use crate::tuning::LogFlush;
 
 impl Array {
-    /// Granted were committed or given back: their segments may be ready to be appended.
+    /// Reservations were committed or given back: their segments may be ready to be appended.
     pub(crate) fn after_reservations(&mut self, reservations: &[Reservation]) {
         for reservation in reservations {
             let logs = self.logs.as_ref().expect("reservations are in logs");
-            // An earlier one's turn may have retired the segment.
+            // Handling an earlier reservation may have retired the segment.
             let Some(segment) = logs.alive(reservation.segment) else { continue };
             if segment.state == SegmentState::Sealed && segment.unfilled == 0 {
                 let region = segment.region;
@@ -30,29 +30,30 @@ impl Array {
         }
     }
 
-    /// Appends what is sealed and filled, or has the region reintegrated where there is no room for
-    /// it.
+    /// Appends sealed and filled segments. If the log has no room for them, the region is
+    /// reintegrated.
     pub(crate) fn append_ready(&mut self, region: Region) {
-        // What is in memory of a region that is being recovered may still have to be read.
+        // While a region is being recovered, its records in memory may still have to be read.
         if self.is_recovering(region) {
             return;
         }
         if self.cx.geometry.is_journaled() && self.records.resync.get(region) {
             let live = self.logs.as_ref().is_some_and(|logs| logs.region_is_live(region));
             if live && self.misses_data(region) {
-                // What is missing is computed from its parity, which needs what the log holds.
+                // Missing data is computed from the region's parity, which needs the records of the
+                // log.
                 return self.want_parity(region);
             }
-            // Its parity is computed from its data, and what its positions held counts until that
-            // is durably known.
+            // The region's parity is computed from its data. The records in its positions count
+            // until it is durable that the region is to be resynced.
             let logs = self.logs.as_mut().expect("only logs are appended to");
             if logs.region(region).reintegrating.is_none() {
                 self.drop_unapplied(region);
             }
             return;
         }
-        // A segment of a session that superblocks do not name is taken for damaged: it goes to the
-        // log later.
+        // A segment of a session that no superblock names is taken for damaged after a crash: it
+        // goes to the log later.
         if !self.records.session_is_known() {
             return;
         }
@@ -92,7 +93,7 @@ impl Array {
         }
     }
 
-    /// All members know of this session now: what was recovered meanwhile goes to the log.
+    /// All members know of this session now: records that were recovered meanwhile go to the log.
     pub(crate) fn append_what_waited(&mut self) {
         let Some(logs) = &self.logs else { return };
         let regions: Vec<Region> = logs.regions.keys().copied().collect();
@@ -104,8 +105,8 @@ impl Array {
         }
     }
 
-    /// Takes `first` and, under the watermark policy, the ready segments whose positions follow on
-    /// the same sublog.
+    /// Takes `first` and, under the watermark policy, the ready segments whose positions directly
+    /// follow it on the same sublog.
     fn claim(&mut self, region: Region, first: u32, position: u32) -> Vec<u32> {
         let several = matches!(self.cx.tuning.log_flush, LogFlush::Watermark(_));
         let sublogs = u32::from(self.cx.geometry.layout().logs().expect("a logged layout").shape().sublogs);
@@ -159,9 +160,9 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Where `segments`, the first of which goes to `at`, are written, and from what. What nothing
-    /// was put into is left out, unless it is short: a segment of few records costs about as much
-    /// as these.
+    /// Where `segments` are written, and from which buffers. The first goes to `at`. The unused
+    /// part of a segment is left out, unless it is shorter than the setting `segment_gap`: to write
+    /// a short gap costs less than a second access.
     fn append_accesses(&self, segments: &[u32], at: Sector) -> Vec<(Sector, Vec<Span>)> {
         let logs = self.logs.as_ref().expect("only logs are appended to");
         let (header, payload) = (logs.header, logs.payload());
@@ -190,8 +191,8 @@ impl Array {
         accesses
     }
 
-    /// The segments are in the log. Unless its member was failed meanwhile: what it holds is gone
-    /// with it.
+    /// The segments are in the log. If their member was failed meanwhile, the log lost them with
+    /// the member, and they are treated as not written.
     pub(crate) fn append_done(&mut self, id: JobId) {
         if let Some(Kind::Append { region, segments }) = &self.cx.jobs.get(id).kind
             && segments.iter().any(|index| !self.segment_stands(*region, *index))
@@ -219,7 +220,8 @@ impl Array {
         self.check_log_members(region);
     }
 
-    /// The segments are still in memory: they are folded into the parity from there.
+    /// The segments could not be written. They are still in memory, and are folded into the parity
+    /// from there.
     pub(crate) fn append_broken(&mut self, id: JobId) {
         let Some(Kind::Append { region, segments }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
@@ -239,7 +241,7 @@ impl Array {
         self.want_parity(region);
     }
 
-    /// Lets go of a segment if nothing needs it any more.
+    /// Frees a segment if nothing needs it any more.
     pub(crate) fn retire_segment(&mut self, index: u32) {
         let logs = self.logs.as_mut().expect("segments are in logs");
         if let Some(buffer) = logs.retire(index) {
@@ -248,7 +250,7 @@ impl Array {
         }
     }
 
-    /// Lets jobs that wait for a buffer go on, makes room for them, and starts reintegrations.
+    /// Wakes jobs that wait for a buffer, makes room for them, and starts reintegrations.
     pub(crate) fn pump_logs(&mut self) -> bool {
         let Some(logs) = &mut self.logs else { return false };
         if std::mem::take(&mut logs.freed) && !logs.pool_waiters.is_empty() {
@@ -263,15 +265,15 @@ impl Array {
         !self.records.barrier() && self.start_reintegrations()
     }
 
-    /// The pool is exhausted: the fullest open buffer is appended short. Says whether there was
-    /// one.
+    /// The pool is exhausted: the fullest open buffer is appended although it is not full. Returns
+    /// whether there was one.
     fn relieve_pool(&mut self) -> bool {
         let logs = self.logs.as_mut().expect("a pool of log buffers");
         let busy = logs.appending > 0 || logs.running > 0 || !logs.queue.is_empty();
         if busy {
             return false;
         }
-        // What the watermark keeps back is appended first.
+        // Segments that the watermark policy keeps back are appended first.
         if let Some(region) = self.kept_back() {
             self.append_ready(region);
             return true;
@@ -287,8 +289,9 @@ impl Array {
         true
     }
 
-    /// Before the array stops, all that is in memory goes to the log, or to the parity. Called when
-    /// nothing else is under way; so what is still there after several calls stays there.
+    /// Before the array stops, all records in memory go to the log, or to the parity. Called
+    /// repeatedly, when no other work is under way. If the number of buffers does not fall over
+    /// several calls, they can go nowhere, and the result is [`Closing::Stuck`].
     pub(crate) fn close_logs(&mut self) -> Closing {
         let Some(logs) = &mut self.logs else { return Closing::Done };
         let held = |index: &u32| logs.segment(*index).buffer.is_some();
@@ -363,7 +366,7 @@ mod tests {
         .expect("a possible array")
     }
 
-    /// A new array whose members do all that is asked, and hold nothing.
+    /// A new, empty array whose members carry out every effect.
     fn opened() -> Array {
         let geometry = geometry();
         let members: Vec<(Identity, Sectors)> =
@@ -424,7 +427,7 @@ mod tests {
         }
     }
 
-    /// An array with one record in memory, of region 0.
+    /// An array with one record of region 0 in memory.
     fn written() -> Array {
         let mut array = opened();
         let buffer: Option<BufferId> = array.reserve(Sectors::new(1));
@@ -446,8 +449,8 @@ mod tests {
         assert_eq!(array.cx.counters.appends, 1);
     }
 
-    /// A region whose log is full, and whose parity somebody holds who never lets go, could be
-    /// neither appended nor folded in: the stop asked for both again and again, without end.
+    /// Regression test. A region's log is full, and a holder of its parity never lets go: the
+    /// region can be neither appended nor reintegrated. The stop used to ask for both without end.
     #[test]
     fn a_stop_ends_where_a_region_can_never_be_appended_and_is_not_called_clean() {
         let mut array = written();

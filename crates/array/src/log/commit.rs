@@ -1,23 +1,24 @@
-//! The commit log: what makes a record durable before the data that it tells of (`consistency =
+//! The commit log makes a record durable before the data that the record describes (`consistency =
 //! journal`).
 //!
-//! Each member has a small log, of two rings. A record goes to that of one member that holds its
-//! region's log, and so none of its data. What is to be committed while an entry is being written
-//! goes into the next, all together: one sequential write for many records. Later the records reach
-//! their region's log in whole segments, as without a commit log. The other ring has the intents of
-//! reintegrations.
+//! Each member has a small commit log of two rings. One ring holds records, the other the intents
+//! of reintegrations. A record goes to the commit log of one member that holds its region's log,
+//! and therefore none of the region's data. While one entry is being written, new records wait and
+//! are written together in the next entry: one sequential write for many records. Later the records
+//! reach their region's log in whole segments, as they do without a commit log.
 //!
 //! Invariants:
-//! - One entry a ring is being written at a time, so records of a region become durable in their
+//! - A ring has one entry being written at a time, so records of a region become durable in their
 //!   order.
-//! - An entry keeps its place until its records stand in segments on members or in durable parity,
-//!   *and* the data that they tell of was written before a flush that is complete. So what is found
-//!   in commit logs after a crash is all that has to be redone, and their length bounds the time
-//!   that this takes.
-//! - Space for records is reserved before the stripe's lock is taken. What keeps the oldest of them
-//!   may be a region that waits for its reintegration: so these have a ring of their own, and one
-//!   does not begin before all that was told of others there is over (and tells in few enough words
-//!   of itself). However full the one ring is, the other gets empty.
+//! - An entry keeps its place until its records are in segments on members or in durable parity,
+//!   *and* the data that they describe was written before a flush that is complete. So the entries
+//!   that are found after a crash are all that has to be redone, and the length of the commit logs
+//!   bounds the time for it.
+//! - Space for records is reserved before the stripe's lock is taken. The oldest records may be
+//!   kept by a region that waits for its reintegration. Therefore intents have a ring of their own,
+//!   and a reintegration does not begin before all earlier intents in that ring are over. Its own
+//!   intents must fit into half of the ring. So the ring of intents always becomes empty, however
+//!   full the ring of records is.
 
 pub(super) mod logs;
 
@@ -45,7 +46,7 @@ impl Array {
         self.cx.geometry.layout().commit_slot(region).expect("a logged layout")
     }
 
-    /// Reserves what the job's records will take in the commit log, or parks it.
+    /// Reserves the space that the job's records take in the commit log, or parks the job.
     pub(crate) fn pass_commit_space(&mut self, id: JobId) -> bool {
         let block = self.cx.geometry.block();
         let units = u64::from(self.cx.geometry.layout().data_units()) + 1;
@@ -60,8 +61,7 @@ impl Array {
                 entry_length(1, job.pieces[0].columns.length() * units, Sectors::ZERO, block)
             }
             Some(LogMethod::Zero) => entry_length(1, Sectors::ZERO, Sectors::ZERO, block),
-            // Cut where segments end, a piece becomes a record more for each segment that it
-            // touches.
+            // A piece is cut where a segment ends: each segment that it touches adds one record.
             _ => {
                 let segments = columns / self.logs.as_ref().expect("writes are logged").payload() + 2;
                 entry_length(job.pieces.len() as u64 + segments, columns, columns, block)
@@ -79,7 +79,7 @@ impl Array {
         fits
     }
 
-    /// Gives back what [`Array::pass_commit_space`] reserved.
+    /// Gives back the space that [`Array::pass_commit_space`] reserved.
     pub(crate) fn give_back_commit_space(&mut self, id: JobId) {
         let job = self.cx.jobs.stripe(id);
         let (region, length) = (job.region, std::mem::take(&mut job.commit_space));
@@ -101,14 +101,15 @@ impl Array {
         }
     }
 
-    /// A job's records are to be durable before it goes on.
+    /// The job goes on when its records are durable.
     pub(crate) fn await_commit(&mut self, id: JobId) {
         let region = self.cx.jobs.stripe(id).region;
         let slot = self.commit_slot(region);
         self.commits().log(slot).waiting.push_back(id);
     }
 
-    /// Writes entries, flushes and frees, as far as there is reason to. Says whether it did.
+    /// Writes entries, flushes and frees space, as far as there is a reason to. Returns whether it
+    /// did anything.
     pub(crate) fn pump_commits(&mut self) -> bool {
         let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) else { return false };
         if !commits.orphans.is_empty() && self.records.all_resync_is_durable() {
@@ -121,8 +122,8 @@ impl Array {
         self.start_entry() || self.press_commits()
     }
 
-    /// Writes what is announced or waits, where nothing is being written. Says whether there was
-    /// anything.
+    /// Writes intents and records that wait, in rings where no entry is being written. Returns
+    /// whether there were any.
     fn start_entry(&mut self) -> bool {
         if self.start_fresh_ring() {
             return true;
@@ -153,8 +154,9 @@ impl Array {
         true
     }
 
-    /// Writes the first entry of this session, which is empty, to a ring that has none. A ring
-    /// without one was lost. Says whether there was such a ring.
+    /// Writes this session's first entry, which is empty, to a ring that has no entry of this
+    /// session. (At the next opening a ring without one counts as lost.) Returns whether there was
+    /// such a ring.
     fn start_fresh_ring(&mut self) -> bool {
         if !self.records.enabled || !self.records_are_informed() {
             return false;
@@ -184,7 +186,7 @@ impl Array {
         self.fresh_ring(|_| true).is_none()
     }
 
-    /// Writes an entry that holds nothing.
+    /// Writes an empty entry.
     fn write_mark(&mut self, slot: Slot, part: CommitPart) {
         let header = self.begin_entry(slot, part, Told::default(), 0, 0);
         let kind = Kind::CommitMark { slot, part };
@@ -201,7 +203,7 @@ impl Array {
         self.commits().written(slot, part, stands);
     }
 
-    /// An empty entry could not be written, and neither can what waits behind it.
+    /// An empty entry could not be written, and neither can the entries that wait behind it.
     pub(crate) fn mark_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let job = self.cx.jobs.get_mut(id);
         let turn = job.turn;
@@ -228,8 +230,8 @@ impl Array {
         }
     }
 
-    /// How many of the jobs that wait for `slot` the next entry takes, and how long it is at the
-    /// most.
+    /// The number of waiting jobs of `slot` that the next entry takes, and the entry's greatest
+    /// length.
     fn group(&mut self, slot: Slot) -> (usize, Sectors) {
         let log = &self.logs.as_ref().and_then(|logs| logs.commits.as_ref()).expect("commit logs").logs
             [slot.as_usize()];
@@ -246,8 +248,8 @@ impl Array {
         (waiting.len(), length)
     }
 
-    /// Makes old entries superfluous where a log fills up: their records go to their regions' logs,
-    /// their data is flushed.
+    /// Where a commit log fills up, makes old entries superfluous: their records go to their
+    /// regions' logs, and their data is flushed.
     fn press_commits(&mut self) -> bool {
         let commits = self.commits();
         if !commits.presses() {
@@ -275,7 +277,7 @@ impl Array {
         open.is_some()
     }
 
-    /// A region with segments that could be appended, and that nothing else is done with.
+    /// A region with segments that are ready to be appended, and with no other work under way.
     pub(crate) fn kept_back(&self) -> Option<Region> {
         let logs = self.logs.as_ref().filter(|_| self.records.session_is_known())?;
         let idle = |log: &RegionLog| {
@@ -285,8 +287,8 @@ impl Array {
         regions.find(|region| logs.next_ready(*region).is_some())
     }
 
-    /// An open segment that keeps the older half of a low_on_space commit log in use, and can be
-    /// closed.
+    /// An open segment that can be closed and whose records keep the older half of a commit log in
+    /// use. Only commit logs that are low on space are considered, unless jobs wait for space.
     fn low_space_segment(&self) -> Option<u32> {
         let logs = self.logs.as_ref()?;
         let commits = logs.commits.as_ref()?;
@@ -305,7 +307,7 @@ impl Array {
         logs.open_segments().find(old)
     }
 
-    /// Writes all that waits, as one entry.
+    /// Writes the records of all waiting jobs that fit, as one entry.
     fn start_commit(&mut self, slot: Slot) {
         let (mut told, mut spans, mut jobs) = (Told::default(), Vec::new(), Vec::new());
         let (count, _) = self.group(slot);
@@ -320,7 +322,7 @@ impl Array {
         self.write_entry(slot, header, spans, kind);
     }
 
-    /// Gives an entry its number and its place.
+    /// Assigns a number and a place to a new entry.
     pub(crate) fn begin_entry(
         &mut self,
         slot: Slot,
@@ -335,8 +337,8 @@ impl Array {
         EntryHeader { number, at, tail, previous, told }
     }
 
-    /// Adds what a job commits: its records with the checksums that its plan has found, and where
-    /// their payload is.
+    /// Adds what a job commits to an entry: its records, with the checksums that the job's plan has
+    /// computed, and the location of their payload.
     fn tell_records(&mut self, id: JobId, told: &mut Told, spans: &mut Vec<Span>) -> Vec<Record> {
         let units = u64::from(self.cx.geometry.layout().data_units()) + 1;
         let stripe = self.cx.jobs.stripe(id).window.stripe;
@@ -410,8 +412,8 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// The entry is durable: its records count, and their jobs go on to write the data. Unless its
-    /// member was failed meanwhile: what it holds is gone with it.
+    /// The entry is durable: its records count, and their jobs go on to write the data. If the
+    /// entry's member was failed meanwhile, the entry is lost with it.
     pub(crate) fn commit_done(&mut self, id: JobId) {
         let job = self.cx.jobs.get(id);
         if let Some(Kind::Commit { slot, .. }) = &job.kind
@@ -458,7 +460,7 @@ impl Array {
         self.go_on(id);
     }
 
-    /// The data of a committed write is where it belongs, or never will be.
+    /// The data of a committed write was written, or never will be.
     pub(crate) fn landed(&mut self, region: Region, name: EntryName, epoch: usize) {
         self.commits().landed(name);
         let log = self.logs.as_mut().expect("a commit log is beside logs").region(region);
@@ -468,7 +470,7 @@ impl Array {
         }
     }
 
-    /// The entry could not be written: its jobs are planned again, for the array as it now is.
+    /// The entry could not be written: its jobs are planned again for the array as it now is.
     pub(crate) fn commit_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Commit { slot, jobs, .. }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
@@ -491,8 +493,8 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// All that had landed when the flush began is durable; where a member failed meanwhile, it is
-    /// tried again.
+    /// All data that was written before the flush began is durable. If a member failed meanwhile,
+    /// the flush is tried again.
     pub(crate) fn commit_flushed(&mut self, id: JobId, whole: bool) {
         let Some(Kind::CommitFlush { turn }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush for commit logs")
@@ -504,7 +506,7 @@ impl Array {
         }
     }
 
-    /// A flush of all members begins; names it for [`Array::flush_covered`].
+    /// A flush of all members begins. Returns its number, for [`Array::flush_covered`].
     pub(crate) fn begin_covering_flush(&mut self) -> u64 {
         let commits = self.commits();
         commits.begun += 1;
@@ -517,8 +519,8 @@ impl Array {
         commits.complete = commits.complete.max(turn);
     }
 
-    /// A member that stood elsewhere perhaps takes `slot`: entries on it from then must not come
-    /// after those to come.
+    /// A member that stood in another slot may take `slot`. Old entries on that member must not
+    /// have higher numbers than the entries that are still to be written.
     pub(crate) fn renumber_commit_log(&mut self, slot: Slot) {
         if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
             let rings = commits.logs.iter().flat_map(|log| [log.records.next(), log.intents.next()]);
@@ -529,7 +531,7 @@ impl Array {
         }
     }
 
-    /// What a member that is gone held is gone with it.
+    /// The member in `slot` is gone, and its commit log with it.
     pub(crate) fn forget_commit_log(&mut self, slot: Slot) {
         if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
             let log = commits.log(slot);

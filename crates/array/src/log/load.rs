@@ -1,9 +1,10 @@
-//! After a clean shutdown a region's log is still on its members: its headers are read before the
+//! Loading a region's log: after an opening, its headers are read from the members before the
 //! region is used.
 //!
-//! The table of the regions' logs says how much stands there. So no more is read than shows that it
-//! does: of each header the first copy, a few positions at a time, as they were filled by turns.
-//! The second copies are read where something is missing.
+//! The table of the regions' logs says which records the log holds. The array reads only as many
+//! headers as it takes to find all of these: the first copy of each header, a few positions at a
+//! time, in the order in which positions are filled. The second copies are read only if something
+//! is missing.
 
 pub(super) mod headers;
 
@@ -24,7 +25,7 @@ use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 
 impl Array {
-    /// Reads as many headers of `region`'s log as it takes to know what stands there.
+    /// Reads headers of `region`'s log until the records that the table counts are found.
     pub(crate) fn start_load(&mut self, region: Region) {
         let turn = self.cx.roster.turn();
         let logs = self.logs.as_mut().expect("only logs are loaded");
@@ -42,7 +43,8 @@ impl Array {
 
     fn go_on_loading(&mut self, mut load: Load) {
         let shape = self.cx.geometry.layout().logs().expect("a logged layout");
-        // (Something is read always, so that nobody who has this begun finds it ended.)
+        // (At least one header is always read, so that a load never ends inside the call that
+        // starts it.)
         let complete = !load.asked.is_empty() && self.is_loaded(&load);
         let Some((copy, positions)) = load.next(shape.segments()).filter(|_| !complete) else {
             return self.understand_headers(load, complete);
@@ -68,7 +70,7 @@ impl Array {
         self.start_plan_of(id, turn, None, &[]);
     }
 
-    /// Whether what was read is all that the table says.
+    /// Whether the headers that were read hold all records that the table counts.
     fn is_loaded(&self, load: &Load) -> bool {
         let logs = self.logs.as_ref().expect("only logs are loaded");
         let region = load.region.as_usize();
@@ -80,8 +82,8 @@ impl Array {
         )
     }
 
-    /// The records that a commit log holds of `region`. A segment may have been cut off behind its
-    /// header: what a commit log still holds is taken from there.
+    /// The records of `region` that a commit log holds. A crash may have cut a segment off behind
+    /// its header; such records are taken from the commit log.
     fn held_of(&self, region: Region) -> BTreeSet<u64> {
         let log = &self.logs.as_ref().expect("only logs are loaded").regions[&region];
         log.recovery.iter().flat_map(|recovery| recovery.sequences()).collect()
@@ -105,11 +107,11 @@ impl Array {
         self.go_on_loading(*load);
     }
 
-    /// All that could be read was, or what was is `complete`.
+    /// All readable headers were read, or the headers that were read are `complete`.
     fn understand_headers(&mut self, load: Load, complete: bool) {
         let Load { region, turn, found, unreadable, .. } = &load;
         let (region, turn) = (*region, *turn);
-        // Where neither copy can be read nobody knows what the log held.
+        // If neither copy of a header can be read, it is not known what the log held.
         if !complete && !unreadable.is_empty() {
             return self.give_log_up(region);
         }
@@ -167,8 +169,8 @@ impl Array {
         record.suits(self.cx.geometry.layout()) && (!record.kind.has_payload() || within)
     }
 
-    /// What stands in `position` is used as a commit log holds it. The position stays as it is
-    /// while a table counts on it.
+    /// The records in `position` are used from a commit log. The position is not overwritten while
+    /// a table counts it.
     fn keep_shadow(&mut self, region: Region, position: u32) {
         let log = self.logs.as_mut().expect("only logs are loaded").region(region);
         log.positions[position as usize] = true;
@@ -213,8 +215,8 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// Some headers could not be read. Each stands twice: where one of the two can be read it says
-    /// whether the position is in use.
+    /// Some headers could not be read. Each header is stored twice: either copy says whether the
+    /// position is in use.
     pub(crate) fn load_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let job = self.cx.jobs.get_mut(id);
         let failed: Vec<bool> =
@@ -243,8 +245,8 @@ impl Array {
         }
     }
 
-    /// A region's log cannot be read: nothing is redone from it, and what commit logs hold of it is
-    /// worth nothing either.
+    /// A region's log cannot be read. Nothing is redone from it, and the records and intents of the
+    /// region in commit logs are of no use either.
     pub(crate) fn give_log_up(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs are read");
         let recovery = logs.end_recovery(region);
@@ -253,7 +255,7 @@ impl Array {
             recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.orphan(name));
         }
         self.discard_log(region);
-        // Who waited for the recovery goes on waiting until it is durable that the log does not
+        // Jobs that waited for the recovery go on waiting until it is durable that the log does not
         // count.
         if recovery.is_some() {
             self.resume_recovered_hosts();

@@ -1,4 +1,4 @@
-//! Logs that are lost with their members, or given up: what they held is dropped, and parity
+//! Logs that are lost with their members, or given up: their records are dropped, and the parity is
 //! computed from the data.
 
 use parlour_units::{Region, Slot};
@@ -8,8 +8,8 @@ use crate::array::Array;
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// A log that was lost with its member is emptied, and the parity recomputed from the data
-    /// (§2).
+    /// If `region`'s log was lost with its member, it is emptied and the parity is recomputed from
+    /// the data (§2).
     pub(crate) fn check_log_members(&mut self, region: Region) {
         let idle = self.logs.as_ref().is_some_and(|logs| logs.regions[&region].reintegrating.is_none());
         if idle && self.log_is_lost(region) {
@@ -39,8 +39,8 @@ impl Array {
         }
     }
 
-    /// Drops records of a region that is to be resynced: until it is, its parity lacks them for
-    /// certain.
+    /// Drops records of a region that is to be resynced. Until the resync, the parity certainly
+    /// lacks them.
     pub(crate) fn drop_unapplied(&mut self, region: Region) {
         let logs = self.logs.as_ref().expect("only logs are dropped");
         if logs.region_is_live(region) {
@@ -49,7 +49,8 @@ impl Array {
         self.drop_log(region);
     }
 
-    /// Drops what is known of `region`'s log. Granted that are not filled yet stay.
+    /// Drops all knowledge of `region`'s log. Reservations that are neither committed nor given
+    /// back stay.
     pub(crate) fn drop_log(&mut self, region: Region) {
         let logged = self.cx.geometry.is_journaled();
         let logs = self.logs.as_mut().expect("only logs are discarded");
@@ -59,8 +60,8 @@ impl Array {
         for index in logs.region(region).segments.clone() {
             let logs = self.logs.as_mut().expect("only logs are discarded");
             let count = logs.segment(index).records.len();
-            // Until it is durable that the region is to be resynced, its records count after a
-            // crash.
+            // The region's records count after a crash until it is durable that the region is to be
+            // resynced.
             logs.orphan_records(index);
             logs.drop_records(index, count);
             if logs.segment(index).state == SegmentState::Open && logs.segment(index).unfilled == 0 {
@@ -74,7 +75,7 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// A member was failed: logs that stood on it are lost, what others hold is folded into the
+    /// A member was failed: logs on it are lost, and the records of other logs are folded into the
     /// parity.
     pub(crate) fn logs_after_failure(&mut self, slot: Slot) {
         let Some(logs) = &mut self.logs else { return };
@@ -87,9 +88,9 @@ impl Array {
             let logs = self.logs.as_ref().expect("it was there");
             let log = &logs.regions[&region];
             let unknown = log.load != LoadState::Known && on_it;
-            // Who reads the log now, or folds it in, looks for its members in the end. That may be
-            // long after, where the access hangs: until then parity that lacks the log must not be
-            // taken for good.
+            // A job that is loading or reintegrating this log checks at its end whether the log's
+            // members still stand. If an access hangs, that may be much later. Until then parity
+            // that lacks the log's records must not be used.
             let loading = log.load == LoadState::Loading && on_it;
             let folding =
                 log.reintegrating.is_some() && (self.cx.geometry.is_journaled() || self.log_is_lost(region));
@@ -100,8 +101,8 @@ impl Array {
             if log.reintegrating.is_some() || log.load == LoadState::Loading {
                 continue;
             }
-            // Records that were durable on it alone are in memory only from here on, and a crash
-            // would take them.
+            // These records were durable only on the failed member. From here on they are in memory
+            // only, and a crash would lose them.
             let live = log.load == LoadState::Known && logs.region_is_live(region);
             let undurable = self.cx.geometry.is_journaled() && on_it && live;
             if unknown && log.recovery.is_some() {

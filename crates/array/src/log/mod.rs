@@ -1,6 +1,6 @@
-//! The parity log (Stodolsky §2): buffers, segments and what lives in them, region by region.
+//! The parity log (Stodolsky §2): buffers and segments, and the records in them, region by region.
 //!
-//! A write reserves room in its region's open buffer *before* it takes its stripe's lock and
+//! A write reserves room in its region's open buffer *before* it takes its stripe's lock, and
 //! commits its records *before* it overwrites data. A buffer that is full, and whose reservations
 //! are all committed or given back, is sealed and appended to the region's log as one segment. When
 //! the log has no free position the region is reintegrated: records on members and in memory are
@@ -8,9 +8,11 @@
 //!
 //! This file holds the bookkeeping; [`append`], [`reintegrate`] and [`load`] act on it.
 //!
-//! Invariants: a segment's `unfilled` counts reservations that are neither committed nor given
-//! back; a stripe's entry in `live` counts its committed records that are not yet in the parity;
-//! while `holders` > 0 or a reintegration runs, the other does not start.
+//! Invariants:
+//! - A segment's `unfilled` counts reservations that are neither committed nor given back.
+//! - A stripe's entry in `live` counts its committed records that are not yet in the parity.
+//! - A job that uses the parity in place (`holders` > 0) and a reintegration exclude each other:
+//!   while one runs, the other does not start.
 
 mod append;
 mod commit;
@@ -57,27 +59,28 @@ pub(crate) struct Reservation {
     pub(crate) length: Sectors,
 }
 
-/// Whether room could be had.
+/// The result of asking for room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reserved {
-    /// Here it is: fragments, cut where a segment ended, and the room for each.
+    /// The fragments, cut where a segment ended, and the room for each.
     Granted(Vec<Fragment>, Vec<Reservation>),
-    /// Not before a buffer is free.
+    /// There is room only when a buffer becomes free.
     Later,
-    /// It would never fit into the pool.
+    /// The fragments would never fit into the pool.
     Never,
 }
 
-/// Where a segment stands.
+/// How far a segment has come on its way to the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SegmentState {
     /// Takes reservations.
     Open,
-    /// Takes none; waits for its reservations, then for its turn to be appended.
+    /// Takes no more reservations. Waits until they are committed or given back, then for its turn
+    /// to be appended.
     Sealed,
-    /// Is being written to its position.
+    /// It is being written to its position.
     Appending,
-    /// Stands in its position.
+    /// Is written to its position.
     Stored,
 }
 
@@ -91,39 +94,40 @@ pub(crate) struct Segment {
     pub(crate) reserved: u32,
     pub(crate) unfilled: u32,
     pub(crate) records: Vec<Record>,
-    /// By record: the entry of a commit log that is kept until the record is stored elsewhere.
+    /// For each record: the entry of a commit log that is kept until the record is stored
+    /// elsewhere.
     pub(crate) commits: Vec<Option<EntryName>>,
     /// How many of the records are being reintegrated now.
     pub(crate) taken: usize,
-    /// When its position was written: a member that came to stand there later does not hold it.
+    /// When its position was written: a member that came to the slot later does not hold it.
     pub(crate) turn: u64,
-    /// What its header calls it; 0 while it stands in no position.
+    /// Its stamp in the header; 0 while it is in no position.
     pub(crate) stamp: u64,
 }
 
 /// Whether the log's headers on the members are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadState {
-    /// They are to be read before the region is used.
+    /// The headers are to be read before the region is used.
     Unknown,
-    /// They are being read.
+    /// The headers are being read.
     Loading,
-    /// They are known.
+    /// The headers are known.
     Known,
-    /// A member had no space or memory for an access that was to make them known. They stay as they
-    /// are until the array is opened again.
+    /// A member had no space or memory for an access that loading needed. The headers stay unknown
+    /// until the array is opened again.
     Stalled,
 }
 
 #[derive(Debug)]
 pub(crate) struct RegionLog {
     pub(crate) load: LoadState,
-    /// The newest stamp when they came to be known.
+    /// The newest stamp at the time when the headers became known.
     pub(crate) read_at: u64,
-    /// What was counted of it last, unless it has changed since.
+    /// The last count of its stored records, unless they have changed since.
     counted: Option<TableEntry>,
-    /// What its positions held when the log was given up. After a crash that comes before it is
-    /// durable that the region is to be resynced they hold it still: so tables go on saying so.
+    /// The records in its positions when the log was given up. Until it is durable that the region
+    /// is to be resynced, they still count after a crash, so tables go on naming them.
     given_up: Option<Stored>,
     pub(crate) open: Option<u32>,
     /// Sealed, in the order to be appended.
@@ -131,32 +135,33 @@ pub(crate) struct RegionLog {
     /// All segments with records or reservations.
     pub(crate) segments: Vec<u32>,
     pub(crate) positions: Vec<bool>,
-    /// Positions whose records a commit log holds as well, and in whose place they are used: kept
-    /// as they are until a table counts no longer on them.
+    /// Positions whose records a commit log holds as well: the copies of the commit log are used.
+    /// These positions are not overwritten while a table counts on them.
     pub(crate) shadows: Vec<u32>,
     pub(crate) next_position: u32,
     /// Committed records that are not in the parity, by stripe.
     pub(crate) live: ByStripe<u32, u32>,
     /// Jobs that use the parity in place now.
     pub(crate) holders: u32,
-    /// Somebody needs the parity to be up to date.
+    /// A job or a scan needs the parity to be up to date.
     pub(crate) wanted: bool,
     pub(crate) queued: bool,
     pub(crate) reintegrating: Option<Box<Reintegration>>,
     pub(crate) waiters: Vec<JobId>,
-    /// Writes that are committed and whose data is on its way, by epoch.
+    /// Committed writes whose data is still being written, by epoch.
     pub(crate) landing: [u32; 2],
-    /// Changes when a reintegration begins: it waits for the writes of the epoch before.
+    /// Changes when a reintegration begins. The reintegration waits for the writes of the epoch
+    /// before.
     pub(crate) epoch: usize,
-    /// What commit logs hold of it since a crash.
+    /// Records and intents of the region that commit logs hold since a crash.
     pub(crate) recovery: Option<Box<Recovery>>,
-    /// What a reintegration before that crash had done.
+    /// The work that a reintegration had done before that crash.
     pub(crate) half_done: Option<HalfDone>,
-    /// A reintegration found no space or memory: there is none before the array is opened again.
+    /// A reintegration had no space or memory: none runs until the array is opened again.
     pub(crate) suspended: bool,
-    /// Stripes with committed writes whose data found none.
+    /// Stripes with committed writes for whose data there was no space or memory.
     pub(crate) unlanded: BTreeSet<u32>,
-    /// Times that it was reintegrated since the array was opened.
+    /// How often the region was reintegrated since the array was opened.
     pub(crate) reintegrations: u64,
 }
 
@@ -168,29 +173,29 @@ pub(crate) struct Logs {
     positions: u32,
     pool: LogPool,
     pool_limit: u32,
-    /// As many as the longest write takes.
+    /// The least number of buffers: as many as the longest write takes.
     least_buffers: u32,
     pub(crate) in_memory: u32,
     /// Segments that are being appended.
     pub(crate) appending: u32,
     /// Regions that have an open segment.
     open: Bits,
-    /// Regions that have sealed ones.
+    /// Regions that have sealed segments.
     sealed: Bits,
     pub(crate) regions: BTreeMap<Region, RegionLog>,
     segments: Vec<Option<Segment>>,
     free: Vec<u32>,
     sequence: u64,
-    /// What sessions before this one have numbered.
+    /// The numbers that earlier sessions have used.
     pub(crate) before: Horizon,
-    /// What superblocks on the members say that this session may number.
+    /// The highest record number that superblocks on the members permit this session to use.
     last_sequence: u64,
-    /// Of the last segment that was appended.
+    /// The stamp of the last segment that was appended.
     pub(crate) stamp: u64,
     pub(crate) records: u64,
     /// Jobs that wait for a buffer.
     pub(crate) pool_waiters: VecDeque<PoolWaiter>,
-    /// Menders that wait for a stripe's lock.
+    /// Parity repairs that wait for a stripe's lock.
     pub(crate) parity_repairers: Vec<JobId>,
     /// Regions that wait for a reintegration buffer.
     pub(crate) queue: VecDeque<Region>,
@@ -199,19 +204,19 @@ pub(crate) struct Logs {
     recoveries: Recoveries,
     /// By region: records up to this sequence number are in the parity.
     pub(crate) applied: Vec<u64>,
-    /// By region: what the newest table says that stands in its log.
+    /// By region: the records that the newest table counts in its log.
     pub(crate) stored: Vec<Stored>,
-    /// Segments, and their stamps, on which no durable table counts yet: commit logs hold their
-    /// records until one does.
+    /// Segments, with their stamps, that no durable table counts yet: commit logs hold their
+    /// records until a table does.
     uncounted: Vec<(u32, u64)>,
     /// Buffers were freed since waiting jobs last looked.
     pub(crate) freed: bool,
-    /// How far a stop has come with what is in memory.
+    /// Progress of a stop in taking buffers out of memory.
     closing: append::closing::ClosingProgress,
-    /// Where records are durable before their data is written.
+    /// Present if records are durable before their data is written.
     pub(crate) commits: Option<CommitLogs>,
-    /// Places in whose commit logs intents stand that are not finished before the array is opened
-    /// again.
+    /// Slots in whose commit log there are intents that cannot be finished until the array is
+    /// opened again.
     pub(crate) blocked: BTreeSet<Slot>,
 }
 
@@ -225,7 +230,8 @@ impl Logs {
         let regions = geometry.layout().logs()?;
         let segment_length = Sectors::new(regions.shape().segment);
         let header = header_length(segment_length, geometry.block());
-        // Where no data is overwritten before its record is durable, each write must fit.
+        // With `journal` a write must be logged before it overwrites data: each write must fit into
+        // the pool.
         let longest =
             tuning.slice.min(geometry.layout().unit_length()) * u64::from(geometry.layout().data_units());
         let least = if geometry.is_journaled() { longest / (segment_length - header * 2) + 3 } else { 2 };
@@ -264,8 +270,8 @@ impl Logs {
         })
     }
 
-    /// Whether commit logs tell of something that is to be redone, or of a reintegration that is to
-    /// be finished.
+    /// Whether commit logs hold records that are to be redone, or intents of a reintegration that
+    /// is to be finished.
     pub(crate) fn is_to_be_recovered(&self) -> bool {
         let redone = |log: &RegionLog| log.half_done.is_some() || !log.unlanded.is_empty();
         let unfinished = |log: &RegionLog| log.waits_for_opening() && redone(log);
@@ -277,8 +283,8 @@ impl Logs {
         self.segment_length - self.header * 2
     }
 
-    /// How much of a segment in a position holds its header and what its records tell of: what is
-    /// behind that may never have been written.
+    /// The sectors of a segment in a position that its header and the payloads of its records take.
+    /// The sectors behind them may never have been written.
     pub(crate) fn told_length(&self, index: u32) -> Sectors {
         let ends = self.segment(index).records.iter().map(|record| record.start + record.payload());
         self.header + ends.max().unwrap_or(Sectors::ZERO)
@@ -310,17 +316,17 @@ impl Logs {
         self.regions.get(&region).is_some_and(|log| log.live.contains_key(&stripe))
     }
 
-    /// Whether `region` has records that are not in the parity, or has them perhaps.
+    /// Whether `region` has, or may have, records that are not in the parity.
     pub(crate) fn region_is_live(&self, region: Region) -> bool {
         self.regions.get(&region).is_some_and(|log| !log.live.is_empty() || log.load != LoadState::Known)
     }
 
-    /// Whether any region has.
+    /// Whether any region has, or may have, records that are not in the parity.
     pub(crate) fn any_live(&self) -> bool {
         self.regions.values().any(|log| !log.live.is_empty() || log.load != LoadState::Known)
     }
 
-    /// Whether some region's headers are not known before the array is opened again.
+    /// Whether the headers of some region stay unknown until the array is opened again.
     pub(crate) fn any_stalled(&self) -> bool {
         self.regions.values().any(|log| log.load == LoadState::Stalled)
     }
@@ -343,8 +349,8 @@ impl Logs {
         }
         let in_use = match self.pool {
             LogPool::Global => self.in_memory,
-            // One buffer that fills and one that is being appended: the paper's K tracks a region,
-            // doubled.
+            // A region may use one buffer that fills and one that is being appended: the paper's K
+            // tracks, doubled.
             LogPool::Static => self.region_buffers(region),
         };
         if in_use + more > limit {
@@ -388,8 +394,8 @@ impl Logs {
         }
     }
 
-    /// Room in memory for a record that is committed already: the pool is not asked, since
-    /// it may be exceeded by as much as commit logs hold.
+    /// Room in memory for a record that is already committed. The pool's limit is not checked: it
+    /// may be exceeded by as much as commit logs hold.
     pub(crate) fn reservation_for(
         &mut self,
         region: Region,
@@ -405,7 +411,7 @@ impl Logs {
         self.take_reservation(open, length)
     }
 
-    /// Takes the next room of an open segment, which is closed once it has no more.
+    /// Takes the next room of an open segment, and closes the segment once it is full.
     fn take_reservation(&mut self, open: u32, length: Sectors) -> Reservation {
         let (payload, most) = (self.payload(), self.most_records());
         let segment = self.segment_mut(open);
@@ -430,7 +436,7 @@ impl Logs {
         })
     }
 
-    /// Buffers beyond the open one that `fragments` would take.
+    /// The number of buffers, beyond the open one, that `fragments` would take.
     fn buffers_needed(&self, region: Region, fragments: &[Fragment]) -> u32 {
         let open = self.regions.get(&region).and_then(|log| log.open).map(|index| self.segment(index));
         let (mut left, mut records) = open.map_or((Sectors::ZERO, 0), |segment| {
@@ -492,13 +498,13 @@ impl Logs {
         self.await_append(region, index);
     }
 
-    /// A segment that is sealed is to be appended.
+    /// Queues a sealed segment to be appended.
     fn await_append(&mut self, region: Region, index: u32) {
         self.region(region).sealed.push_back(index);
         self.sealed.set(region);
     }
 
-    /// A segment is not to be appended any more.
+    /// Takes a segment out of the queue: it is not appended.
     fn leave_queue(&mut self, region: Region, index: u32) {
         let log = self.region(region);
         log.sealed.retain(|other| *other != index);
@@ -513,19 +519,20 @@ impl Logs {
         logs.filter(|log| log.recovery.is_none()).filter_map(|log| log.open)
     }
 
-    /// Numbers a record: higher than all before, lower than those of the next session.
+    /// The next record number: higher than all before, lower than those of the next session.
     pub(crate) fn next_sequence(&mut self) -> u64 {
         assert!(self.sequence < self.last_sequence, "no write goes on before a session has further numbers");
         self.sequence += 1;
         self.sequence
     }
 
-    /// Whether records or segments have used up so many of the numbers of session `session_number`.
+    /// Whether records or segments have used up at least `records` of the numbers of session
+    /// `session_number` (at most a quarter of a session's numbers is asked for).
     pub(crate) fn have_used(&self, session_number: u64, records: u64) -> bool {
         self.sequence.max(self.stamp) >= first_sequence(session_number) + records.min(SESSION_RECORDS / 4)
     }
 
-    /// Superblocks say that this session has the numbers of session `session_number`, too.
+    /// Superblocks now give this session the numbers of session `session_number` as well.
     pub(crate) fn may_number_up_to(&mut self, session_number: u64) {
         self.last_sequence = self.last_sequence.max(first_sequence(session_number + 1) - 1);
     }
@@ -535,8 +542,8 @@ impl Logs {
         self.sequence
     }
 
-    /// The reservations of a job hold what they should: its records count from now on.
-    /// `digests` are those of their payloads.
+    /// The payloads of a job's reservations are in memory: its records count from now on. `digests`
+    /// are the digests of the payloads.
     pub(crate) fn commit(
         &mut self,
         stripe: u32,
@@ -554,8 +561,8 @@ impl Logs {
         }
     }
 
-    /// What was reserved in `segment` holds what `record` tells of: it counts from now on. `entry`
-    /// is kept until it is stored.
+    /// The room that was reserved in `segment` holds the payload of `record`: the record counts
+    /// from now on. `entry` is kept until the record is stored elsewhere.
     pub(crate) fn commit_record(&mut self, segment: u32, record: Record, entry: Option<EntryName>) {
         self.records += 1;
         let segment = self.segment_mut(segment);
@@ -569,8 +576,8 @@ impl Logs {
         }
     }
 
-    /// The records of a segment stand in a position, or are dropped: the commit log need not hold
-    /// the first `count`.
+    /// The first `count` records of a segment are in a position, or are dropped: the commit log
+    /// need not keep them.
     fn let_go_of_commits(&mut self, index: u32, count: usize) {
         let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
         let Some(commits) = &mut self.commits else { return };
@@ -579,15 +586,16 @@ impl Logs {
         }
     }
 
-    /// The commit log is to hold a segment's records until [`CommitLogs::adopt`].
+    /// The commit log keeps a segment's records until [`CommitLogs::adopt`].
     pub(crate) fn orphan_records(&mut self, index: u32) {
         let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
         let Some(commits) = &mut self.commits else { return };
         segment.commits.iter_mut().filter_map(Option::take).for_each(|entry| commits.orphan(entry));
     }
 
-    /// The segment stands in its position. Where a commit log holds its records it does so until a
-    /// table counts on them: what vanishes from a log that no table counts would not be missed.
+    /// The segment is in its position. If a commit log holds its records, it keeps them until a
+    /// table counts them: the loss of a record from a log would stay unnoticed if no table counted
+    /// it.
     pub(crate) fn segment_stored(&mut self, index: u32) {
         let region = self.segment(index).region;
         self.region(region).forget_count();
@@ -603,8 +611,8 @@ impl Logs {
         !self.uncounted.is_empty()
     }
 
-    /// What a table says of all regions' logs now. Of those that are not yet read it says what the
-    /// last one said.
+    /// The table of all regions' logs as they are now. For a region that is not yet read, it
+    /// repeats the entry of the last table.
     pub(crate) fn table(&mut self) -> Vec<TableEntry> {
         let last = self.applied.iter().zip(&self.stored);
         let mut table: Vec<TableEntry> =
@@ -626,7 +634,7 @@ impl Logs {
         table
     }
 
-    /// What is known of the positions of `region` is about to be dropped, before its parity is
+    /// The knowledge of the region's positions is about to be dropped, before its parity is
     /// computed anew.
     pub(crate) fn give_up_positions(&mut self, region: Region) {
         let log = self.region(region);
@@ -652,14 +660,15 @@ impl Logs {
         self.region(region).given_up = None;
     }
 
-    /// Nothing that the positions of `region` hold counts: its parity was computed anew.
+    /// The records in the region's positions no longer count: its parity was computed anew.
     pub(crate) fn outdate_positions(&mut self, region: Region) {
         self.applied[region.as_usize()] = self.newest_sequence();
         self.region(region).given_up = None;
     }
 
-    /// What stands in the positions of `log`. What is on its way to one, or failed to be written,
-    /// may or may not be there after a crash: it is not counted, and nothing that is newer.
+    /// Counts the live records in the positions of `region`. A segment that is being written to a
+    /// position, or failed to be written, may or may not be there after a crash: neither it nor any
+    /// newer segment is counted.
     fn count_stored(&mut self, region: Region, applied: u64) -> Stored {
         let log = &self.regions[&region];
         let segments = || log.segments.iter().map(|index| self.segment(*index));
@@ -678,15 +687,15 @@ impl Logs {
         stored
     }
 
-    /// `table` is durable: commit logs need not hold what it counts on, and what it no longer
-    /// counts on may be overwritten.
+    /// `table` is durable: commit logs need not hold records that it counts, and positions that it
+    /// no longer counts may be overwritten.
     pub(crate) fn table_written(&mut self, table: &[TableEntry]) {
         for (stored, entry) in self.stored.iter_mut().zip(table) {
             *stored = entry.stored;
         }
         for (region, log) in self.regions.iter_mut().filter(|(_, log)| log.is_read()) {
-            // A log that has been read since this table was put together has shadows on which it
-            // counts.
+            // If the log was read after this table was put together, its shadows are still counted
+            // by the table.
             if table[region.as_usize()].stored.stamp >= log.read_at {
                 log.shadows.drain(..).for_each(|position| log.positions[position as usize] = false);
             }
@@ -702,7 +711,7 @@ impl Logs {
         }
     }
 
-    /// The reservations of a job stay unused.
+    /// A job gives its reservations back unused.
     pub(crate) fn give_back(&mut self, reservations: &[Reservation]) {
         for reservation in reservations {
             self.segment_mut(reservation.segment).unfilled -= 1;
@@ -729,7 +738,7 @@ impl Logs {
         }
     }
 
-    /// Lets go of a segment that nothing needs any more; returns its buffer.
+    /// Frees a segment that nothing needs any more; returns its buffer.
     pub(crate) fn retire(&mut self, index: u32) -> Option<BufferId> {
         let segment = self.segment(index);
         let needed = !segment.records.is_empty()
@@ -752,7 +761,7 @@ impl Logs {
         segment.buffer
     }
 
-    /// A free position of `region`, by turns.
+    /// A free position of `region`; positions are used in turn.
     pub(crate) fn free_position(&mut self, region: Region) -> Option<u32> {
         let log = self.region(region);
         let count = log.positions.len() as u32;
@@ -764,24 +773,24 @@ impl Logs {
         Some(position)
     }
 
-    /// The unit that new parity is told of.
+    /// The unit that records of new parity name.
     pub(crate) fn check_unit(geometry: &Geometry) -> Unit {
         Unit::new(geometry.layout().data_units())
     }
 }
 
 impl RegionLog {
-    /// What was counted of it is no longer so.
+    /// The last count is no longer valid.
     fn forget_count(&mut self) {
         self.counted = None;
     }
 
-    /// Whether nothing more becomes of it before the array is opened again.
+    /// Whether the region makes no progress until the array is opened again.
     fn waits_for_opening(&self) -> bool {
         self.suspended || self.load == LoadState::Stalled
     }
 
-    /// Whether all that its positions hold is known.
+    /// Whether the content of all its positions is known.
     fn is_read(&self) -> bool {
         self.load == LoadState::Known && self.recovery.is_none()
     }

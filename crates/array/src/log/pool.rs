@@ -1,8 +1,9 @@
 //! Jobs that wait for a log buffer, first come first served.
 //!
-//! Whenever a buffer is freed each of them tries again, in order. A try costs a plan's bands and a
-//! reservation, and under load there are hundreds of waiting jobs for each buffer. So each notes
-//! what a try that must fail looks like, and such a try is left out: the outcome is the same.
+//! Whenever a buffer is freed, each waiting job tries again, in order. A try costs a plan's bands
+//! and a reservation, and under load there are hundreds of waiting jobs for each buffer. So each
+//! job notes under which conditions a try must fail, and such a try is left out: the result is the
+//! same.
 
 mod budget;
 pub(super) mod waiter;
@@ -29,7 +30,7 @@ impl Array {
         self.cx.counters.pool_waits += 1;
     }
 
-    /// Lets those that wait for a buffer try again, in their order.
+    /// Lets the jobs that wait for a buffer try again, in their order.
     pub(super) fn retry_pool_waiters(&mut self) {
         let logs = self.logs.as_mut().expect("a pool of log buffers");
         let waiters = std::mem::take(&mut logs.pool_waiters);
@@ -52,15 +53,16 @@ impl Array {
             return false;
         }
         match (waiter.commit, &logs.commits) {
-            // A try that fails gives back the space in the commit log, which wakes those that wait
-            // for it.
+            // A try that fails gives back the space in the commit log, which wakes the jobs that
+            // wait for that space.
             (Some((slot, space)), Some(commits)) => commits.nobody_waits_and_has_room(slot, space),
             (None, None) => true,
             _ => false,
         }
     }
 
-    /// Whether writes are logged wherever no resync is due: see [`Array::logs_writes`].
+    /// Whether every write is logged, except in regions that need a resync: see
+    /// [`Array::logs_writes`].
     fn logs_all_writes(&self) -> bool {
         self.cx.mode == Mode::Serving && self.is_durably_whole() && self.records.enabled
     }

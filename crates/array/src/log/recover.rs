@@ -1,13 +1,14 @@
-//! Recovery redoes, it never judges: a durable record is a committed write.
+//! Recovery of regions after a crash: data and parity are brought up to the durable records.
+//! Recovery always redoes and never decides whether to: a durable record is a committed write.
 //!
-//! After a crash the members' commit logs hold the records whose data may not have reached its
-//! place. Each sector that they name is read, its checksum says where in the chain of its records
-//! it stands, and the differences that are missing are xored in: so every chain ends at its last
-//! record, whatever the crash cut short, and however often recovery itself is cut short. A region
-//! is not used before that is done.
+//! After a crash the members' commit logs hold the records whose data may not have been written.
+//! Each sector that they name is read. Its checksum shows how many records of its chain it already
+//! contains, and the missing differences are xored in. So every sector ends at the last record of
+//! its chain, wherever the crash came and however often recovery itself is interrupted. A region is
+//! not used before that is done.
 //!
-//! Parity that was being rewritten in place is told by the checksums of an intent: what is new
-//! already is left alone when the reintegration is done again.
+//! For parity that was being rewritten in place, the checksums of an intent show which sectors are
+//! already new: these are left alone when the reintegration is done again.
 
 mod budget;
 pub(super) mod recoveries;
@@ -38,15 +39,15 @@ use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 
 impl Array {
-    /// After a crash: all regions that commit logs name are to be brought up to their records, a
-    /// few at a time, so that it takes as much memory as these few.
+    /// After a crash: queues all regions that commit logs name for recovery. A few are recovered at
+    /// a time, so memory for only these few is needed.
     pub(crate) fn start_recovery(&mut self) {
         let Some(logs) = &mut self.logs else { return };
         let waiting = logs.regions.iter().filter(|(_, log)| log.recovery.is_some());
         logs.recoveries.waiting = waiting.map(|(region, _)| *region).collect();
     }
 
-    /// Hosts wait for `region`: it comes before those that nobody waits for.
+    /// Hosts wait for `region`: it is recovered before regions that no host waits for.
     pub(crate) fn hasten_recovery(&mut self, region: Region) {
         let Some(logs) = &mut self.logs else { return };
         let waits = logs.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
@@ -55,17 +56,17 @@ impl Array {
         }
     }
 
-    /// Starts to recover the next regions. Says whether it did.
+    /// Starts to recover the next regions. Returns whether it started any.
     pub(crate) fn pump_recovery(&mut self) -> bool {
         if self.cx.mode == Mode::Stopped || self.is_abandoned() {
             return false;
         }
-        // What hosts wait for may wait in turn for what keeps a commit log full; and a
-        // reintegration waits for those that a crash cut off, of regions whose intents stand in the
-        // same commit log.
+        // Even during a stop, hosts may wait for recovery through a full commit log. A queued
+        // reintegration may wait for regions whose reintegration a crash cut off and whose intents
+        // are in the same commit log.
         let queued = self.logs.as_ref().is_some_and(|logs| !logs.queue.is_empty());
         let serving = self.cx.mode != Mode::Stopping || !self.hosts.is_empty() || queued;
-        // Nothing is appended, and so nothing leaves the memory, before all members know of the
+        // Nothing is appended, and so no buffer becomes free, before all members know of the
         // session.
         let may_exceed = self.records.session_is_known();
         while let Some(logs) = &mut self.logs {
@@ -88,19 +89,20 @@ impl Array {
         self.logs.as_ref().is_some_and(Logs::is_to_be_recovered)
     }
 
-    /// Whether hosts must not see `region` yet: it is not brought up to its records.
+    /// Whether `region` is not yet brought up to its records; until then hosts must not see it.
     pub(crate) fn is_recovering(&self, region: Region) -> bool {
         let log = self.logs.as_ref().and_then(|logs| logs.regions.get(&region));
         log.is_some_and(|log| log.recovery.is_some())
     }
 
-    /// Whether the members that held `region`'s log when the array was opened still do.
+    /// Whether the members that held `region`'s log when the array was opened still hold it.
     pub(crate) fn remembered_log_stands(&self, region: Region) -> bool {
         let since_opening = |slot| self.cx.roster.member_since(slot, 0).is_some();
         self.log_stands(region) && self.log_slots(region).all(since_opening)
     }
 
-    /// What is in the region's positions is known: reads what its commit log tells of.
+    /// The content of the region's positions is known: reads the sectors that the records of commit
+    /// logs name.
     pub(crate) fn start_redo(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let recovery = logs.region(region).recovery.take().expect("there is something to redo");
@@ -113,7 +115,7 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Records that stand in no position get room in memory, as if they had just been committed.
+    /// Records that are in no position get room in memory, as if they had just been committed.
     fn remember_in_memory(&mut self, region: Region, recovery: &Recovery) {
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let segments = logs.region(region).segments.clone();
@@ -133,7 +135,7 @@ impl Array {
         }
     }
 
-    /// What of the next part is compared, and where its records' payloads go.
+    /// Which sectors of the next part are compared, and where the payloads of its records go.
     fn plan_comparison(&mut self, region: Region, recovery: &Recovery) -> Redo {
         let units = self.cx.geometry.layout().data_units() + 1;
         let (stripes, goes_on) = recovery.next_part(units);
@@ -204,7 +206,7 @@ impl Array {
             plan.read(member, at, Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length()));
         }
         plan.next_phase();
-        // They fitted when the array was opened.
+        // The records were checked for plausibility when the array was opened, so they fit.
         for (read, span, committed) in reads {
             let sums = committed.changes.iter().map(|change| change.old ^ change.new).collect();
             let part = Columns::new(Sectors::ZERO, span.length);
@@ -216,8 +218,8 @@ impl Array {
         plan
     }
 
-    /// What stands in these blocks is none of what was written there: it is as good as unreadable.
-    /// The rest is compared again without them.
+    /// The content of these blocks matches none of the values that were written there: they are
+    /// treated as unreadable. The rest of the part is compared again without them.
     fn leave_out_damaged(&mut self, redo: Redo, damaged: BTreeSet<(u32, Unit, Sectors)>) {
         let Redo { region, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
@@ -267,8 +269,8 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Finds where each sector stands in its chain; the plan xors in what is missing and writes
-    /// what changed.
+    /// Finds the place of each sector in its chain. The returned plan xors in the missing
+    /// differences and writes the sectors that changed.
     fn compare_with_records(&self, redo: &mut Redo, sums: &[u64]) -> Plan {
         let log = &self.logs.as_ref().expect("only logs are recovered").regions[&redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
@@ -277,7 +279,7 @@ impl Array {
         let (mut verdict, mut changed, mut torn) = (Verdict::default(), Vec::new(), BTreeSet::new());
         let mut sums = sums.iter();
         for (number, run) in redo.runs.iter().enumerate() {
-            // By record: what of it is missing.
+            // By record: the columns in which its difference is missing.
             let mut missing: BTreeMap<usize, Vec<Columns>> = BTreeMap::new();
             for column in (run.columns.from.get()..run.columns.to.get()).map(Sectors::new) {
                 let sum = *sums.next().expect("each sector was read");
@@ -329,7 +331,7 @@ impl Array {
         }
         self.write_blanks(&mut plan, redo);
         // What hosts read from here on must not change back, even if the log's member is lost in
-        // the next crash. (They read nothing before the last part is done.)
+        // the next crash. (Hosts read nothing of the region before its last part is done.)
         plan.next_phase();
         let flushed = !redo.goes_on && !is_planted(Bug::RedoFlushSkipped);
         for (slot, _) in self.cx.roster.standing().filter(|_| flushed) {
@@ -339,8 +341,8 @@ impl Array {
         plan
     }
 
-    /// A write of a whole stripe was cut off: each sector of it is old or new, and its parity
-    /// follows from what is there. Returns the parity's run, if the parity is there.
+    /// A full-stripe write was cut off: each data sector is old or new, and the parity is computed
+    /// from the data as it is. Returns the run of the parity, if its member is there.
     fn repair_parity(
         &self,
         plan: &mut Plan,
@@ -370,7 +372,7 @@ impl Array {
         }
     }
 
-    /// A part of the region is as its records say.
+    /// One part of the region is brought up to its records.
     fn redone(&mut self, redo: Redo) {
         let Redo { region, stripes, goes_on, buffers, found, .. } = redo;
         buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
@@ -387,17 +389,17 @@ impl Array {
         }
     }
 
-    /// All of the region is.
+    /// The whole region is brought up to its records.
     fn region_redone(&mut self, region: Region) {
         self.cx.counters.redone += 1;
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let recovery = logs.end_recovery(region).expect("it was redone");
         let commits = self.commits();
-        // What was restored to memory is kept for itself by now; what was xored in is written, and
-        // not yet flushed.
+        // Records that were restored to memory have reservations that keep their entries. The
+        // differences that were xored in are written, but not all of them are flushed yet.
         recovery.record_names().for_each(|name| commits.redone(name));
-        // A member of the log may have been lost meanwhile, and with it what made the records
-        // durable.
+        // A member of the log may have been lost meanwhile, and the durable copies of the records
+        // with it.
         self.record_unread(region, &recovery);
         if recovery.lost || self.log_is_lost(region) || !self.remembered_log_stands(region) {
             let commits = self.commits();
@@ -412,8 +414,8 @@ impl Array {
         self.resume_recovered_hosts();
     }
 
-    /// Records of many regions, a few in each, must not fill the memory: where it gets tight they
-    /// go to the log as they are.
+    /// Records of many regions, a few in each, must not fill the memory: if it gets tight, segments
+    /// are appended although they are not full.
     fn store_recovered(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs are recovered");
         let tight = logs.in_memory > logs.pool_limit() / 4;
@@ -426,10 +428,10 @@ impl Array {
         }
     }
 
-    /// Blocks that could not be read lack their records perhaps: they go on the bad-block log. No
-    /// table counts on what is restored before that list is durable, and commit logs keep the
-    /// records until a table does. (Where the list has no room for them it is hoped that they stay
-    /// unreadable.)
+    /// Blocks that could not be read may lack their records: they go on the bad-block log. No table
+    /// counts restored records before the bad-block log is durable, and commit logs keep the
+    /// records until a table counts them. (If the bad-block log has no room, these blocks are not
+    /// listed; the array relies on them staying unreadable.)
     fn record_unread(&mut self, region: Region, recovery: &Recovery) {
         let block = self.cx.geometry.block();
         for (stripe, unit, from) in &recovery.unreadable {
@@ -440,7 +442,7 @@ impl Array {
         }
     }
 
-    /// Something could not be read or written.
+    /// Some accesses of a redo failed.
     pub(crate) fn redo_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Redo(redo)) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
         self.end_job(id);
@@ -459,9 +461,10 @@ impl Array {
         self.start_redo(region);
     }
 
-    /// A member had no space or memory for what was to be read or redone of `region`. Nothing is
-    /// lost: its log and the commit logs hold it, and the array, which writes nothing any more,
-    /// comes back as after a crash. Until then what needs the region's log is refused.
+    /// A member had no space or memory for an access that loading or recovering `region` needed.
+    /// Nothing is lost: the region's log and the commit logs hold the records. The array writes
+    /// nothing any more, and the region is recovered at the next opening, as after a crash. Until
+    /// then requests that need the region's log are refused.
     pub(crate) fn stall_region(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs stall");
         let waiters = logs.stall(region);
@@ -475,8 +478,7 @@ impl Array {
         self.resume_recovered_hosts();
     }
 
-    /// Whether what hosts would see of `region` is not known, and will not be before the array is
-    /// opened again.
+    /// Whether the region's content is not known and stays unknown until the array is opened again.
     pub(crate) fn is_stalled(&self, region: Region) -> bool {
         let log = self.logs.as_ref().and_then(|logs| logs.regions.get(&region));
         log.is_some_and(|log| log.load == LoadState::Stalled && log.recovery.is_some())
@@ -486,10 +488,11 @@ impl Array {
         failure.fault == Fault::Unreadable && failure.at < self.cx.geometry.data_start()
     }
 
-    /// Next time each block is read for itself; and those that were and could not be, no more.
+    /// The next try reads each block by itself. Blocks that were read by themselves and failed are
+    /// not read again.
     ///
-    /// A member may have been failed: what was redone counts no longer as flushed, so all is done
-    /// again.
+    /// A member may have been failed: flushes of earlier parts may not count any more, so the
+    /// region is redone from its start.
     fn note_unreadable(
         &mut self,
         region: Region,
@@ -521,7 +524,7 @@ impl Array {
     }
 }
 
-/// Adds `column` to parts that lie before it.
+/// Adds `column` to `parts`, all of which lie before it.
 fn lengthen(parts: &mut Vec<Columns>, column: Sectors) {
     let end = column + Sectors::new(1);
     match parts.last_mut() {

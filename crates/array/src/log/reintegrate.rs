@@ -1,14 +1,14 @@
 //! Reintegration: a region's log is folded into its parity in bulk (Stodolsky §2, §2.5).
 //!
-//! Which records still count follows from the index in memory: going back from the newest record of
-//! a stripe, what a later overwrite or cancel record covers is left out. What an overwrite record
-//! covers starts from zero. All that is left is xored in, in any order: so log and parity are read
-//! in parallel, and when memory is short the parity is done in slices, and the log is read for each
-//! slice part by part.
+//! The index in memory shows which records still count: going back from the newest record of a
+//! stripe, everything that a later overwrite or cancel record covers is left out. Parity that an
+//! overwrite record covers starts from zero. All remaining records are xored in, in any order. So
+//! log and parity are read in parallel. If memory is short, the parity is done in slices, and for
+//! each slice the log is read part by part.
 //!
-//! The parity is updated in place, so a pass that has begun to write is never done twice: where a
-//! member is lost meanwhile, its parity is lost with it and the others' is complete. Parity that
-//! cannot be read is mended first.
+//! The parity is updated in place, so a pass that has begun to write is never repeated. If a member
+//! is lost meanwhile, its parity is lost with it, and the parity of the others is complete. Parity
+//! that cannot be read is repaired first.
 
 mod intent;
 mod parity_repair;
@@ -35,7 +35,8 @@ use crate::planted::{Bug, is_planted};
 use crate::roster::SlotState;
 
 impl Array {
-    /// Somebody needs `region`'s parity to be up to date, or its log to have room.
+    /// A job needs `region`'s parity to be up to date, or room in its log: the region is
+    /// reintegrated.
     pub(crate) fn want_parity(&mut self, region: Region) {
         let suspended = self.is_suspended(region);
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
@@ -53,7 +54,7 @@ impl Array {
         }
     }
 
-    /// The same for all regions that have live records.
+    /// Reintegrates all regions that have live records.
     pub(crate) fn want_all_parity(&mut self) {
         let Some(logs) = &self.logs else { return };
         let live: Vec<Region> =
@@ -68,7 +69,8 @@ impl Array {
         log.holders -= 1;
     }
 
-    /// Starts what is queued, as far as there are reintegration buffers. Says whether it did.
+    /// Starts queued reintegrations, as far as there are reintegration buffers. Returns whether it
+    /// started any.
     pub(crate) fn start_reintegrations(&mut self) -> bool {
         let mut any = false;
         loop {
@@ -116,7 +118,8 @@ impl Array {
             .filter_map(|index| Some((*index, logs.segment(*index).buffer?)))
             .collect();
         let mut passes = self.split_passes(&applies, &memory, &[]);
-        // One that was cut off is about the same records again, and what it tells of stands there.
+        // A reintegration that a crash cut off takes the same records again, and its intents are
+        // already in the commit log.
         while begun.is_none()
             && !self.intents_fit(region, &passes, &applies)
             && let Some(middle) = self.middle_record(region)
@@ -153,13 +156,13 @@ impl Array {
         self.next_pass(region);
     }
 
-    /// What is to be xored in of records up to the one numbered `limit`, in the order of slots; and
-    /// the newest one's number.
+    /// The parts of records up to number `limit` that are to be xored in, in the order of slots;
+    /// and the number of the newest of these records.
     fn collect_applies(&mut self, region: Region, limit: u64) -> (Vec<Apply>, u64) {
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let indices = logs.region(region).segments.clone();
-        // What was committed after a reintegration that a crash cut off comes after it, and so does
-        // what it has no room for.
+        // Records with numbers above `limit` wait for a later reintegration: they were committed
+        // after a reintegration that a crash cut off, or there is no room for their intents.
         let counts = |record: &&Record| record.sequence <= limit;
         let mut records: Vec<(Record, u32)> = Vec::new();
         for index in indices {
@@ -178,8 +181,8 @@ impl Array {
         (applies, newest)
     }
 
-    /// `records` are all those of one stripe, newest first. What is after `limit` is not applied
-    /// now, but may say of parity that what came before it does not count.
+    /// `records` are all records of one stripe, newest first. Records after `limit` are not applied
+    /// now, but may cover earlier ones, which then do not count.
     fn applies_of_stripe(
         &self,
         region: Region,
@@ -245,8 +248,8 @@ impl Array {
         passes
     }
 
-    /// Memory of one reintegration. Each pass takes room in the commit log until all are done:
-    /// where there is one, a few have to do.
+    /// Memory of one reintegration. Each pass takes room in the commit log until all are done: with
+    /// a commit log, the budget is larger so that few passes are enough.
     fn reintegration_budget(&self) -> Sectors {
         let regions = self.cx.geometry.layout().logs().expect("a logged layout");
         let log = Sectors::new(regions.shape().segment) * u64::from(regions.segments());
@@ -254,14 +257,15 @@ impl Array {
         self.cx.tuning.reintegration_memory.max(least)
     }
 
-    /// Joins neighbouring applies to runs, across small gaps; but for what is suspect.
+    /// Joins neighbouring applies to runs, across small gaps; suspect sectors are not joined.
     fn runs(&self, applies: &[Apply], suspects: &[Suspect]) -> Vec<Run> {
         let slice = Sectors::new(self.reintegration_budget().get() / 2).max(self.cx.geometry.block());
         let longest = self.cx.tuning.longest_access.min(slice);
         let mut runs: Vec<Run> = Vec::new();
         let block = self.cx.geometry.block();
         for (index, apply) in applies.iter().enumerate() {
-            // Of a reintegration that was cut off, single sectors may be left.
+            // A reintegration that was cut off may leave single sectors: they are rounded to
+            // blocks.
             let at = Sector::ZERO + apply.at.from_start().round_down(block);
             let end = Sector::ZERO + (apply.at + apply.length).from_start().round_up(block);
             let merged = runs.last_mut().filter(|run| {
@@ -276,7 +280,7 @@ impl Array {
                     run.length = run.length.max(end - run.at);
                     run.applies.end = index + 1;
                 }
-                // What overlaps the last run belongs to it, however long that gets.
+                // An apply that overlaps the last run belongs to it, however long the run gets.
                 None => {
                     match runs.last_mut().filter(|run| run.member == apply.member && at < run.at + run.length)
                     {
@@ -327,8 +331,8 @@ impl Array {
 
     fn plan_pass(&mut self, plan: &mut Plan, region: Region, runs: &[Run]) {
         plan.strategy = Strategy::Reintegrate;
-        // It writes what it has read, and more: what came to be on the list since is as
-        // unrecoverable as before.
+        // The pass writes more than the blocks that it has read and updated. Parity that came on
+        // the bad-block log meanwhile is as unrecoverable as before, and must stay listed.
         plan.keeps_listed = true;
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let reintegration = log.reintegrating.take().expect("it is under way");
@@ -344,7 +348,7 @@ impl Array {
         let segment_length = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
         let chunk_buffers: Vec<BufferId> =
             (0..chunk.min(stored.len())).map(|_| self.cx.buffers.take(segment_length)).collect();
-        // The first part of the log is read beside the parity.
+        // The first part of the log is read in parallel with the parity.
         let mut parts = stored.chunks(chunk);
         let first = parts.next().unwrap_or(&[]);
         let reads = self.plan_log_reads(plan, region, (first, &chunk_buffers), &reintegration.suspects);
@@ -390,7 +394,7 @@ impl Array {
         self.logs.as_mut().expect("it was there").region(region).reintegrating = Some(reintegration);
     }
 
-    /// How many segments fit beside the parity of a pass.
+    /// How many segments fit into memory beside the parity of a pass.
     fn chunk_segments(&self, runs: &[Run]) -> usize {
         let parity = runs.iter().fold(Sectors::ZERO, |sum, run| sum + run.length);
         let left = self.reintegration_budget().saturating_sub(parity);
@@ -398,8 +402,8 @@ impl Array {
         ((left / segment) as usize).max(1)
     }
 
-    /// Verifies that segments hold what was appended: what did not get there, or has rotted, must
-    /// not go into the parity.
+    /// Verifies that segments hold what was appended: a payload that was not written, or has
+    /// rotted, must not go into the parity.
     fn verify_payloads(&self, plan: &mut Plan, reads: &[SegmentRead]) {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         for read in reads.iter().filter(|_| !is_planted(Bug::PayloadsUnverified)) {
@@ -414,8 +418,8 @@ impl Array {
         }
     }
 
-    /// Reads segments into buffers; those that are neighbours on a sublog, and not suspect, in one
-    /// access.
+    /// Reads segments into buffers. Segments that are neighbours on a sublog, and not suspect, are
+    /// read in one access.
     fn plan_log_reads(
         &self,
         plan: &mut Plan,
@@ -451,7 +455,7 @@ impl Array {
         reads
     }
 
-    /// Where a segment that is not in memory stands.
+    /// Where a segment that is not in memory is stored.
     fn segment_at(&self, region: Region, index: u32) -> (Slot, Sector) {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let position = logs.segment(index).position.expect("what is not in memory is in a position");
@@ -461,7 +465,7 @@ impl Array {
         (location.slot, self.cx.geometry.absolute(location.at + offset))
     }
 
-    /// Xors in what stands in `sources`. `stored` are those of them that were read with their
+    /// Xors in the payloads in `sources`. `stored` are the sources that were read with their
     /// header.
     fn plan_applies(
         &self,
@@ -503,9 +507,9 @@ impl Array {
         buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
     }
 
-    /// All passes are done. Where records are durable before their data, both have to be durable
-    /// before the records are dropped: the data is waited for, all members are flushed, and the
-    /// table of applied records is written.
+    /// All passes are done. With `journal`, data and parity have to be durable before the records
+    /// are dropped: the array waits for the data, flushes all members, and writes the table of
+    /// applied records.
     fn reintegrated(&mut self, region: Region) {
         if !self.cx.geometry.is_journaled() {
             return self.drop_reintegrated(region);
@@ -518,7 +522,7 @@ impl Array {
         self.reintegration_landed(region);
     }
 
-    /// Data of committed writes has landed: a reintegration may have waited for it.
+    /// Data of committed writes was written: a reintegration may have waited for it.
     pub(crate) fn reintegration_landed(&mut self, region: Region) {
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let Some(reintegration) = &mut log.reintegrating else { return };
@@ -540,7 +544,7 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// Data and parity are durable, or a member failed meanwhile.
+    /// Data and parity are durable, or (unless `whole`) a member failed meanwhile.
     pub(crate) fn reintegration_flushed(&mut self, id: JobId, whole: bool) {
         let Some(Kind::ReintegrateFlush { region }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush after a reintegration")
@@ -549,10 +553,10 @@ impl Array {
         if !whole {
             return self.flush_reintegration(region);
         }
-        // Where data is missing it is computed from the parity: that may lack nothing.
+        // Missing data is computed from the parity, so the parity must not lack any record.
         if self.records.resync.get(region) && !self.misses_data(region) {
-            // Some data never landed: what was committed counts until the parity is computed from
-            // the data.
+            // Some data was never written: the committed records count until the parity is computed
+            // from the data.
             let newer = self.has_newer_records(region);
             self.end_reintegration(region, false);
             return if newer { self.drop_unapplied(region) } else { self.drop_log(region) };
@@ -570,7 +574,7 @@ impl Array {
         self.record_applied(region);
     }
 
-    /// Whether records came after those that are reintegrated.
+    /// Whether there are records newer than those that are being reintegrated.
     fn has_newer_records(&self, region: Region) -> bool {
         let log = &self.logs.as_ref().expect("only logs are reintegrated").regions[&region];
         let newest = log.reintegrating.as_ref().expect("it is under way").newest;
@@ -588,7 +592,7 @@ impl Array {
         self.check_log_members(region);
     }
 
-    /// Drops what was taken (if `applied`, as applied) and wakes those that waited.
+    /// Drops the records that were taken (as applied, if `applied`) and wakes the jobs that waited.
     fn end_reintegration(&mut self, region: Region, applied: bool) {
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let reintegration = logs.region(region).reintegrating.take().expect("it is under way");
@@ -613,7 +617,7 @@ impl Array {
             *known = (*known).max(reintegration.newest);
         }
         let log = self.logs.as_mut().expect("it was there").region(region);
-        // Who still needs more looks again.
+        // A job that still needs up-to-date parity asks again.
         log.wanted = false;
         self.cx.runnable.extend(log.waiters.drain(..));
         self.records.touch(region);
@@ -635,7 +639,7 @@ impl Array {
         if !wrote {
             self.pass_lost(region, failures);
         } else if self.only_members_lost(failures) {
-            // What was lost with its member is lost; the rest is written, and must not be xored in
+            // The parity on the lost member is lost. The rest is written, and must not be xored in
             // again.
             self.reintegration(region).passes.pop();
             self.next_pass(region);
@@ -644,7 +648,7 @@ impl Array {
         }
     }
 
-    /// A pass has written nothing, and could not be mended.
+    /// A pass has written nothing, and what it could not read could not be repaired.
     fn pass_lost(&mut self, region: Region, failures: &[FailedAccess]) {
         self.exclude_unreadable_joining_members(failures);
         if self.only_members_lost(failures) && !self.log_is_lost(region) {
@@ -657,8 +661,8 @@ impl Array {
         }
     }
 
-    /// The log is of no more use: the parity is computed from the data. Unless it is space or
-    /// memory alone that was wanting.
+    /// The log is given up, and the parity is computed from the data. But if only space or memory
+    /// was lacking, the reintegration is suspended.
     fn give_up_reintegration(&mut self, region: Region) {
         if self.may_suspend(region) {
             return self.suspend_reintegration(region);
@@ -667,7 +671,7 @@ impl Array {
         self.discard_log(region);
     }
 
-    /// Parity whose member was lost is no longer to be updated.
+    /// Drops parity whose member was lost: it is no longer updated.
     fn drop_missing_runs(&mut self, region: Region) {
         let health = &self.cx.roster;
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
@@ -679,7 +683,7 @@ impl Array {
         reintegration.passes.retain(|pass| !pass.is_empty());
     }
 
-    /// Whether a segment of `region` stands on a member that is failed.
+    /// Whether a segment of `region` is on a member that was failed.
     pub(crate) fn log_is_lost(&self, region: Region) -> bool {
         let Some(logs) = &self.logs else { return false };
         let Some(log) = logs.regions.get(&region) else { return false };
@@ -698,7 +702,7 @@ impl Array {
         self.cx.roster.member_since(slot, turn).is_some()
     }
 
-    /// Whether some of `region`'s data is on no member.
+    /// Whether some of `region`'s data is on no active member.
     pub(crate) fn misses_data(&self, region: Region) -> bool {
         let mut slots = (0..self.cx.geometry.members()).map(Slot::new);
         slots.any(|slot| {
@@ -708,14 +712,14 @@ impl Array {
     }
 }
 
-/// The checksums of all parity of a pass.
+/// Adds the computation of the checksums of all parity of a pass.
 fn plan_checksums(plan: &mut Plan, runs: &[Run], parity: &[BufferId]) {
     for (run, buffer) in runs.iter().zip(parity) {
         plan.checksum(Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length));
     }
 }
 
-/// `applies` without the sectors that hold them already.
+/// `applies` without the sectors whose parity contains them already.
 fn without_done(applies: Vec<Apply>, done: &BTreeSet<(Slot, Sector)>) -> Vec<Apply> {
     if done.is_empty() {
         return applies;
@@ -726,7 +730,7 @@ fn without_done(applies: Vec<Apply>, done: &BTreeSet<(Slot, Sector)>) -> Vec<App
     left
 }
 
-/// What one record adds, sector by sector.
+/// Cuts an apply into single sectors.
 fn sectors(apply: Apply) -> impl Iterator<Item = Apply> {
     (0..apply.length.get()).map(Sectors::new).map(move |offset| Apply {
         at: apply.at + offset,

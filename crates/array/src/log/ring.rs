@@ -1,11 +1,13 @@
-//! A circular log of entries on a member: its places, and which of its entries still count.
+//! A circular log of entries on a member: where entries are placed, and which of them still count.
 //!
-//! Invariants: entries stand in the order of their numbers; what is between the oldest that counts
-//! and the head is not longer than the ring; an entry does not wrap around the end; entries are
-//! forgotten from the front alone, and one that is forgotten is no longer needed after a crash.
-//! What the last entry that was written calls the oldest that counts, and all behind it, is not
-//! overwritten before a later entry is durable: so after a crash each entry that the newest one
-//! counts on is there, or was damaged.
+//! Invariants:
+//! - Entries are placed in the order of their numbers.
+//! - The distance from the oldest entry that counts to the head is at most the length of the ring.
+//! - An entry does not wrap around the end.
+//! - Entries are forgotten from the front only. A forgotten entry is not needed after a crash.
+//! - The last entry that was written names the oldest entry that counts. From that one on, no entry
+//!   is overwritten before a later entry is durable. So after a crash every entry that the newest
+//!   one counts on is there, unless it was damaged.
 
 use std::collections::VecDeque;
 
@@ -21,59 +23,60 @@ pub(super) struct Entry {
     end: u64,
     /// Records that are in memory only, or intents whose parity is not yet durable.
     unstored: u32,
-    /// Writes whose data is on its way.
+    /// Writes whose data is still being written.
     unlanded: u32,
-    /// The last flush that had begun when the last of them landed: the next one covers it.
+    /// The number of the last flush that had begun when the last of these writes was done: a later
+    /// flush covers them.
     landed: Option<u64>,
 }
 
 impl Entry {
-    /// Whether nothing but a flush is wanting.
+    /// Whether only a flush is still needed.
     fn is_over(&self) -> bool {
         self.unstored == 0 && self.unlanded == 0
     }
 
-    /// Whether it no longer counts, where `complete` is the last flush that is complete.
+    /// Whether the entry no longer counts; `complete` is the number of the last complete flush.
     fn is_done(&self, complete: u64) -> bool {
         self.is_over() && self.landed.is_none_or(|landed| complete > landed)
     }
 
-    /// One more thing of it is to be stored.
+    /// The entry is kept until one more record or intent is stored elsewhere.
     pub(super) fn keep(&mut self) {
         self.unstored += 1;
     }
 
-    /// One of these things is where it should be.
+    /// One record or intent of the entry is stored elsewhere, or no longer needed.
     pub(super) fn stored(&mut self) {
         self.unstored -= 1;
     }
 
-    /// Data that it tells of was written after the `begun`-th flush had begun.
+    /// Data that the entry describes was written after the `begun`-th flush had begun.
     pub(super) fn covered_after(&mut self, begun: u64) {
         self.landed = self.landed.max(Some(begun));
     }
 
-    /// The data of one of its writes has been written.
+    /// The data of one of the entry's writes has been written.
     pub(super) fn landed(&mut self, begun: u64) {
         self.unlanded -= 1;
         self.covered_after(begun);
     }
 }
 
-/// A part of a member's commit log.
+/// One of the two rings of a member's commit log.
 #[derive(Debug)]
 pub(super) struct Ring {
     length: u64,
     block: u64,
-    /// Where the next entry goes, in sectors ever appended.
+    /// Where the next entry goes, counted in sectors since the ring was new.
     head: u64,
     next: u64,
     entries: VecDeque<Entry>,
     /// The number of the last entry that was written; 0 where there is none.
     last: u64,
-    /// Where the oldest entry starts that the last one which was written counts on.
+    /// The start of the oldest entry that counts, as the last written entry names it.
     floor: u64,
-    /// An entry is on its way.
+    /// The entry that is being written.
     writing: Option<Writing>,
     /// No entry was written since the ring was opened, or since another member took its place.
     fresh: bool,
@@ -86,8 +89,8 @@ struct Writing {
     floor: u64,
 }
 
-/// A new entry: its number, where it starts, and the numbers of the oldest that counts and of the
-/// one before.
+/// The place of a new entry: its number, where it starts, the number of the oldest entry that
+/// counts, and the number of the entry before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) number: u64,
@@ -97,12 +100,14 @@ pub(super) struct Placed {
 }
 
 impl Ring {
-    /// What was found goes on; what still counts of it is to be kept. Entries to come are numbered
-    /// from `first`, so that they come after whatever could not be found.
+    /// A ring that goes on with the entries that were found, and keeps those that still count. New
+    /// entries are numbered from `first`, so that their numbers are higher than those of entries
+    /// which could not be found.
     pub(super) fn new(found: &Found, first: u64, length: Sectors, block: Sectors) -> Ring {
         let (head, last, kept) = match found.entries.split_last() {
-            // The empty entry of a session in which nothing followed: that of this one takes its
-            // place, or the ring would fill up with them from crash to crash.
+            // The newest entry is the empty one of a session that wrote no other. The empty entry
+            // of this session takes its place: otherwise each crash would add one, until the ring
+            // is full.
             Some((newest, before)) if newest.told == Told::default() => (newest.at, newest.previous, before),
             _ => (found.head, found.newest, &found.entries[..]),
         };
@@ -121,9 +126,9 @@ impl Ring {
             head,
             next: first.max(found.newest + 1),
             last,
-            // (What the newest counts on must not be torn either after a clean stop: a crash that
-            // comes before this session has begun leaves that entry the newest, and the array is
-            // not called clean any more.)
+            // (After a clean stop, too, the entries that the newest one counts on must not be torn.
+            // If a crash comes before this session has begun, that entry is still the newest, and
+            // the array is no longer marked clean.)
             floor: found.floor.min(head),
             entries,
             writing: None,
@@ -131,13 +136,13 @@ impl Ring {
         }
     }
 
-    /// Whether an entry is on its way.
+    /// Whether an entry is being written.
     pub(super) fn is_writing(&self) -> bool {
         self.writing.is_some()
     }
 
-    /// Whether it holds no entry of this session yet. Without one a crash could not be told from a
-    /// loss of all of them.
+    /// Whether it holds no entry of this session yet. After a crash such a ring could not be
+    /// distinguished from one that has lost all entries of the session.
     pub(super) fn is_fresh(&self) -> bool {
         self.fresh
     }
@@ -146,7 +151,7 @@ impl Ring {
         self.length
     }
 
-    /// The same, without what is for empty entries.
+    /// The same, without the space for empty entries.
     pub(super) fn room(&self) -> u64 {
         self.length - (4 * self.block).min(self.length / 4)
     }
@@ -165,7 +170,7 @@ impl Ring {
         self.next
     }
 
-    /// Another member holds it from now on: entries to come are numbered from `next`.
+    /// Another member holds the ring from now on: new entries are numbered from `next`.
     pub(super) fn renumber(&mut self, next: u64) {
         self.entries.clear();
         (self.next, self.last, self.floor, self.fresh) = (next, 0, self.head, true);
@@ -177,8 +182,8 @@ impl Ring {
         self.entries.get_mut(index)
     }
 
-    /// Whether there is room for an entry of `length`. Where there is none, an empty entry makes
-    /// some: what was forgotten since the last one was written is free once another is.
+    /// Whether there is room for an entry of `length`. If there is none, writing an empty entry
+    /// makes room: it frees the entries that were forgotten since the last one was written.
     pub(super) fn fits(&self, length: Sectors) -> bool {
         self.start(length.get(), self.length - self.block).is_some()
     }
@@ -188,11 +193,12 @@ impl Ring {
         self.floor < self.entries.front().map_or(self.head, |entry| entry.at)
     }
 
-    /// Begins an entry of `length` that tells of `unlanded` writes, and is kept until `unstored`
-    /// things are stored.
+    /// Begins an entry of `length` with `unlanded` writes, which is kept until `unstored` records
+    /// or intents are stored elsewhere.
     pub(super) fn append(&mut self, length: Sectors, unstored: u32, unlanded: u32) -> Placed {
-        // Where nothing counts any more, and there is no room for an empty entry, it takes that of
-        // one that is forgotten. (If a crash cuts it off just then, the log is taken for damaged.)
+        // If no entry counts any more and there is no room even for an empty entry, the empty entry
+        // overwrites a forgotten one. (If a crash cuts that write off, the log is taken for
+        // damaged.)
         let forgotten = self.entries.is_empty() && length.get() == self.block;
         let start = self.start(length.get(), self.length).or(forgotten.then_some(self.head));
         let at = start.expect("space is reserved before it is used");
@@ -206,8 +212,8 @@ impl Ring {
         Placed { number, at, tail: oldest.number, previous }
     }
 
-    /// The entry on its way was written, or (unless `whole`) could not be: then its writes will be
-    /// in another, which takes its place.
+    /// The entry was written, or (unless `whole`) could not be. In the second case its writes go
+    /// into another entry, which takes its place.
     pub(super) fn written(&mut self, whole: bool) {
         let writing = self.writing.take().expect("an entry was on its way");
         if whole {
@@ -218,13 +224,14 @@ impl Ring {
         }
     }
 
-    /// Not even an empty entry can be written: nobody waits for one any more.
+    /// Not even an empty entry can be written: stop waiting for this session's first entry.
     pub(super) fn give_up_beginning(&mut self) {
         self.fresh = false;
     }
 
-    /// Where an entry of `length` may start so that no more than `most` is in use. One that nothing
-    /// stands before goes to the start of the ring, if it can, so that no room is lost at its end.
+    /// Where an entry of `length` may start so that at most `most` sectors are in use. If the ring
+    /// is empty, the entry goes to the start of the ring if possible, so that no room is lost at
+    /// its end.
     fn start(&self, length: u64, most: u64) -> Option<u64> {
         let at = self.head % self.length;
         let around = if at == 0 { self.head } else { self.head + self.length - at };
@@ -235,8 +242,8 @@ impl Ring {
         Some(first).filter(fits).or(behind.filter(fits))
     }
 
-    /// Forgets entries that no longer count, where `complete` is the last flush that is complete.
-    /// Says whether there were any.
+    /// Forgets entries that no longer count; `complete` is the number of the last complete flush.
+    /// Returns whether there were any.
     pub(super) fn release(&mut self, complete: u64) -> bool {
         let before = self.entries.len();
         while self.entries.front().is_some_and(|entry| entry.is_done(complete)) {
@@ -250,13 +257,13 @@ impl Ring {
         self.entries.clear();
     }
 
-    /// Whether a flush would free something.
+    /// Whether a flush would free an entry.
     pub(super) fn wants_flush(&self) -> bool {
         self.entries.front().is_some_and(Entry::is_over)
     }
 
-    /// Segments that hold records of entries up to here keep the older half in use; of these, the
-    /// last number.
+    /// The number of the last entry in the older half of the space in use. Segments with records of
+    /// entries up to this number keep the older half in use.
     pub(super) fn middle(&self) -> u64 {
         let half = self.head - self.used() / 2;
         let older = self.entries.partition_point(|entry| entry.end <= half);
@@ -272,7 +279,7 @@ mod tests {
 
     const BLOCK: Sectors = Sectors::new(8);
 
-    /// A ring of 80 sectors with entries of a block each, numbered from 1.
+    /// A ring of 80 sectors with this many entries of one block each, numbered from 1.
     fn ring(entries: u64) -> Ring {
         let entry = |number| EntryHeader {
             number,
@@ -286,8 +293,8 @@ mod tests {
         Ring::new(&Found { entries, newest, head, floor: 0, whole: true }, 1, Sectors::new(80), BLOCK)
     }
 
-    /// Appends an entry, which is written; returns its number, its place and the oldest that
-    /// counts.
+    /// Appends an entry and completes its write; returns its number, its place and the number of
+    /// the oldest entry that counts.
     fn append(ring: &mut Ring, length: u64, unstored: u32) -> (u64, u64, u64) {
         let placed = ring.append(Sectors::new(length), unstored, 0);
         ring.written(true);

@@ -1,9 +1,9 @@
-//! Reading the commit logs when an array is opened: their bytes come piece by piece, and what
-//! counts of them is kept.
+//! Reading the commit logs when an array is opened. Their bytes are taken piece by piece, and only
+//! the entries that count are kept.
 //!
-//! A log is as long as what was ever committed in it needs, and most of it no longer counts. So
-//! whoever opens an array gives the bytes of each member's log as they are read, and need not hold
-//! them: memory is that of the records that are to be redone, of the longest entry, and of a piece.
+//! A commit log is long, and most of it no longer counts. So the caller that opens an array passes
+//! the bytes of each member's log as they are read, and need not hold the whole log. The memory
+//! needed is that of the records that are to be redone, of the longest entry, and of one piece.
 
 use std::fmt;
 
@@ -17,8 +17,8 @@ use crate::format::horizon::Horizon;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 
-/// What a member's commit log holds. The default is that of one that does not exist, or cannot be
-/// read.
+/// The content of a member's commit log. The default value stands for a log that does not exist or
+/// cannot be read.
 #[derive(Clone, Debug, Default)]
 pub struct CommitLogContent {
     /// Whether all of the log was read.
@@ -29,7 +29,7 @@ pub struct CommitLogContent {
 }
 
 impl CommitLogContent {
-    /// What a log of these `bytes` holds; none stand for a log that cannot be read.
+    /// The content of a log with these `bytes`; empty `bytes` stand for a log that cannot be read.
     pub fn of(assembly: &Assembly, bytes: &[u8]) -> CommitLogContent {
         let mut reader = CommitLogReader::new(assembly);
         reader.take(bytes);
@@ -43,7 +43,8 @@ pub struct CommitLogReader {
     key: SectorKey,
     geometry: Geometry,
     horizon: Horizon,
-    /// After a clean stop nothing in it counts, but its entries go on where they ended.
+    /// After a clean stop no entry counts, but new entries are numbered and placed after the old
+    /// ones.
     clean: bool,
     records: RingReader,
     intents: RingReader,
@@ -51,7 +52,7 @@ pub struct CommitLogReader {
 }
 
 impl CommitLogReader {
-    /// To read the log of any member of the array that was put together.
+    /// A reader for the log of any member of this array.
     pub fn new(assembly: &Assembly) -> CommitLogReader {
         let geometry = assembly.geometry.clone();
         let ring = |part| RingReader::new(geometry.commit_part(part).1, geometry.block());
@@ -68,7 +69,7 @@ impl CommitLogReader {
         }
     }
 
-    /// Takes the next bytes of the log, as many as there are.
+    /// Takes the next bytes of the log, in pieces of any size.
     pub fn take(&mut self, bytes: &[u8]) {
         let CommitLogReader { array, key, geometry, horizon, records, intents, beyond, .. } = self;
         let mut decode = |bytes: &[u8]| {
@@ -82,13 +83,14 @@ impl CommitLogReader {
             }
             decoded
         };
-        // The ring of intents stands behind the other.
+        // The ring of intents is stored behind the ring of records.
         let (of_records, of_intents) = bytes.split_at(bytes.len().min(records.left()));
         records.take(of_records, &mut decode);
         intents.take(of_intents, &mut decode);
     }
 
-    /// All of it was taken. What was taken of a log in part is worth nothing.
+    /// Ends the reading and returns the content. A log that was taken only in part counts as
+    /// unreadable.
     pub fn finish(self) -> CommitLogContent {
         if self.records.left() + self.intents.left() > 0 || !self.geometry.is_journaled() {
             return CommitLogContent::default();
@@ -113,19 +115,19 @@ impl fmt::Debug for CommitLogReader {
     }
 }
 
-/// One of its rings.
+/// A reader for one of the rings.
 #[derive(Debug)]
 pub(super) struct RingReader {
     length: usize,
     step: usize,
-    /// Bytes that came and are not done with; they stand in the ring from `at` on.
+    /// Bytes that are not yet decoded; in the ring they start at `at`.
     pending: Vec<u8>,
     at: usize,
-    /// Those that the newest so far does not say to be over.
+    /// Entries that the newest one so far still counts.
     entries: Vec<EntryHeader>,
     newest: u64,
     tail: u64,
-    /// When there are so many, those that are over are dropped.
+    /// When there are this many entries, those that no longer count are dropped.
     many: usize,
 }
 
@@ -145,13 +147,13 @@ impl RingReader {
         }
     }
 
-    /// Bytes that are still to come.
+    /// The number of bytes that are still to come.
     fn left(&self) -> usize {
         self.length - self.at - self.pending.len()
     }
 
-    /// Takes the next bytes, at most as many as are left. `decode` says what stands at the start of
-    /// some.
+    /// Takes the next bytes, at most as many as are left. `decode` decodes an entry at the start of
+    /// given bytes.
     pub(super) fn take(&mut self, bytes: &[u8], mut decode: impl FnMut(&[u8]) -> Decoded) {
         self.pending.extend_from_slice(bytes);
         let mut done = 0;
@@ -167,7 +169,8 @@ impl RingReader {
         self.at += done;
     }
 
-    /// A copy of an entry in some record's payload stands where the entry does not belong.
+    /// Keeps an entry, unless it no longer counts or does not belong where it was found: the
+    /// payload of a record may contain a copy of an entry.
     fn keep(&mut self, entry: EntryHeader, at: usize) {
         if entry.at % (self.length as u64 / 512) != at as u64 / 512 || entry.number < self.tail {
             return;
@@ -183,10 +186,10 @@ impl RingReader {
         }
     }
 
-    /// What the ring holds. The newest entry says which ones before it count, and each names the
-    /// one before: so what is missing between is known to be missing. Nothing of what counted when
-    /// an entry was written is overwritten by the one behind it ([`Ring`](super::ring::Ring)): an
-    /// entry that a crash cut off has damaged none of them.
+    /// The content of the ring. The newest entry names the oldest entry that counts, and each entry
+    /// names the one before it, so missing entries between them are noticed. When an entry is
+    /// written, it overwrites no entry that counted when the one before it was written
+    /// ([`Ring`](super::ring::Ring)): an entry that a crash cut off has damaged none of them.
     pub(super) fn finish(self, block: Sectors) -> Found {
         let mut entries = self.entries;
         entries.sort_unstable_by_key(|entry| entry.number);
@@ -218,7 +221,7 @@ mod tests {
         let mut ring = RingReader::new(BLOCK * blocks, BLOCK);
         let (mut most, mut pending) = (0, 0);
         for number in 1..=blocks {
-            // Of the entries before, only the last three count.
+            // Of the earlier entries, only the last three count.
             let (at, tail, previous) = ((number - 1) * 8, number.saturating_sub(3).max(1), number - 1);
             let entry = EntryHeader { number, at, tail, previous, told: something() };
             ring.take(&entry.encode(ARRAY, BLOCK), |bytes| EntryHeader::decode_start(bytes, ARRAY, &key));
@@ -232,8 +235,8 @@ mod tests {
         assert_eq!((numbers, found.whole), (vec![19_997, 19_998, 19_999, 20_000], true));
     }
 
-    /// The bytes of a log of `length` sectors with entries of a block each: number, place, tail and
-    /// the number of the one before.
+    /// The bytes of a log of `length` sectors with entries of one block each, given by number,
+    /// place, tail and number of the entry before.
     fn log(length: u64, entries: &[(u64, u64, u64, u64)]) -> Vec<u8> {
         let mut bytes = vec![0; length as usize * 512];
         for &(number, at, tail, previous) in entries {
@@ -245,7 +248,7 @@ mod tests {
         bytes
     }
 
-    /// What a ring of these bytes holds, however they come.
+    /// The content of a ring with these bytes; it must not depend on the size of the pieces.
     fn read(bytes: &[u8]) -> Found {
         let read = |piece: usize| {
             let mut ring = RingReader::new(Sectors::new(bytes.len() as u64 / 512), BLOCK);

@@ -1,5 +1,5 @@
-//! Whether what a log says can have been written by this array: a checksum that fits does not say
-//! who wrote it.
+//! Plausibility checks: whether this array can have written what a log contains. A checksum that
+//! fits does not prove which array wrote it.
 
 use parlour_units::Sectors;
 
@@ -8,11 +8,11 @@ use crate::format::segment::{Record, RecordKind};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 
-/// Numbers from here on are no entry's, nor are places.
+/// The smallest value that is no plausible number of an entry, and no plausible place.
 const LEAST_SENSELESS: u64 = !0 << 40;
 
 impl Record {
-    /// Whether what it tells of lies in a region of `layout`.
+    /// Whether the sectors that it names lie in a region of `layout`.
     pub(crate) fn suits(&self, layout: &Layout) -> bool {
         u64::from(self.stripe) < layout.region_stripes()
             && self.columns.to <= layout.unit_length()
@@ -22,8 +22,8 @@ impl Record {
 }
 
 impl EntryHeader {
-    /// Whether an array of this geometry can have written it: nothing that it tells of lies
-    /// outside. (A checksum that fits does not say who wrote it.)
+    /// Whether an array of this geometry can have written the entry: all sectors that it names lie
+    /// inside. (A checksum that fits does not prove which array wrote it.)
     pub(crate) fn suits(&self, geometry: &Geometry) -> bool {
         self.number < LEAST_SENSELESS
             && self.at < LEAST_SENSELESS

@@ -1,4 +1,5 @@
-//! Members fail, are failed, removed, added, replaced.
+//! Commands and faults that change the membership: members fail, are failed, removed, added,
+//! replaced.
 
 use parlour_units::{Bytes, Instant, Member, Slot};
 
@@ -10,41 +11,41 @@ use crate::mode::Mode;
 use crate::roster::{MemberInfo, SlotState};
 use crate::status::{Event, FailureCause};
 
-/// Why a command was not carried out; nothing has changed.
+/// Why a command was refused; the array is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdminError {
     /// There is no such slot.
     #[error("the array has no {0}; it has members 0 to {1}")]
     NoSuchMember(Slot, u16),
-    /// It cannot be done without.
+    /// The array would lose data without this member.
     #[error("{0} cannot be failed: the array would lose data, because nothing can take over what it holds")]
     Needed(Slot),
-    /// Nothing else holds yet what it holds.
+    /// Some of the member's data is on no other member until a resync is done.
     #[error(
         "{slot} cannot be failed now: {regions} of {of} regions are still to be resynced, and what it holds of them can be \
          had from no other member; wait until the resync is done (parlour status shows how far it is), or use --force and \
          lose that"
     )]
     NotResynced {
-        /// The member.
+        /// The member that was to be failed.
         slot: Slot,
         /// Regions of which data would be lost.
         regions: u32,
         /// All regions.
         of: u32,
     },
-    /// What another member cannot read is computed from it.
+    /// Unreadable blocks of other members can only be computed with this member.
     #[error(
         "{slot} cannot be failed now: where {blocks} blocks of others cannot be read, nothing else says what it holds; write \
          these stripes anew (parlour status lists them), or use --force and lose that"
     )]
     NeededForUnreadable {
-        /// The member.
+        /// The member that was to be failed.
         slot: Slot,
         /// Blocks that would be lost.
         blocks: u64,
     },
-    /// It is failed already.
+    /// The member is failed already.
     #[error("{0} is failed already")]
     AlreadyFailed(Slot),
     /// Only a failed member can be removed.
@@ -53,29 +54,29 @@ pub enum AdminError {
     /// The new member is too small.
     #[error("a member of {has} is too small for this array: it needs {needs}")]
     TooSmall {
-        /// What it has.
+        /// Its length.
         has: Bytes,
-        /// What it must have.
+        /// The least length.
         needs: Bytes,
     },
-    /// Too many spares.
+    /// The array has as many spares as it can record.
     #[error("the array has all the spares that it can record")]
     TooManySpares,
-    /// All numbers of members are given.
+    /// Every number that a member can have is used up.
     #[error(
         "65535 members were numbered since the array was opened, and there is no number for another; restart the server"
     )]
     NumbersUsedUp,
-    /// The array does not write.
+    /// The array is read-only.
     #[error("the array is read-only")]
     ReadOnly,
-    /// One at a time.
+    /// Another member is being rebuilt; one is rebuilt at a time.
     #[error("{0} is being rebuilt; one member is rebuilt at a time")]
     RebuildUnderWay(Slot),
     /// There is nothing to rebuild.
     #[error("nothing to rebuild: every member is active")]
     NothingToRebuild,
-    /// There is nothing to rebuild onto.
+    /// There is no spare to rebuild onto.
     #[error("no spare to rebuild onto; add one, or replace the failed member")]
     NoSpare,
     /// A scrub is under way.
@@ -84,10 +85,10 @@ pub enum AdminError {
     /// No scrub is under way.
     #[error("no scrub is under way: there is nothing to cancel")]
     NoScrub,
-    /// The organization has nothing to compare.
+    /// The organization has no redundancy to compare.
     #[error("this organization keeps no redundancy: there is nothing to scrub")]
     NothingToScrub,
-    /// The repair does not suit the organization.
+    /// The organization does not support this repair.
     #[error("{0}")]
     WrongRepair(&'static str),
 }
@@ -102,10 +103,10 @@ impl Array {
         if self.cx.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
     }
 
-    /// Excludes the member in `slot`, because people say so. See [`Array::may_lose`].
+    /// Excludes the member in `slot` on an administrator's request. See [`Array::may_lose`].
     ///
     /// # Errors
-    /// It cannot be done without, or is not there.
+    /// The array would lose data without it, or it is not there.
     pub fn fail(&mut self, now: Instant, slot: Slot) -> Result<(), AdminError> {
         self.advance_clock(now);
         self.writes()?;
@@ -120,8 +121,8 @@ impl Array {
         Ok(())
     }
 
-    /// Lets go of the failed member in `slot`, which may return if it was whole. Returns the
-    /// driver's number of it, to be closed.
+    /// Removes the failed member from `slot`; it may return later if it was whole. Returns the
+    /// driver's number of the member, which is to be closed.
     ///
     /// # Errors
     /// It is active, or is not there.
@@ -138,8 +139,8 @@ impl Array {
         Ok(member)
     }
 
-    /// Adds a spare. It takes a failed member's slot by itself. Returns the number by which effects
-    /// name it.
+    /// Adds a spare, which takes the slot of a failed member by itself. Returns the number by which
+    /// effects name it.
     ///
     /// # Errors
     /// It is too small, or there are too many.
@@ -159,7 +160,7 @@ impl Array {
         Ok(member)
     }
 
-    /// Whether a new member can be numbered, and is long enough.
+    /// Checks that a new member can be numbered and is long enough.
     fn fits(&self, info: &MemberInfo) -> Result<(), AdminError> {
         if !self.cx.roster.can_number() {
             return Err(AdminError::NumbersUsedUp);
@@ -172,11 +173,12 @@ impl Array {
     }
 
     /// Puts a new member into `slot` and rebuilds it. A member that is still active there is failed
-    /// first. One that is away and comes back with its own identity (see [`Array::may_return`]) is
-    /// rebuilt only in what it has missed. Returns the number by which effects name the new one.
+    /// first. If a returning member comes with its own identity (see [`Array::may_return`]), only
+    /// regions that are out of sync are rebuilt. Returns the number by which effects name the new
+    /// member.
     ///
     /// # Errors
-    /// It is too small, or the old one cannot be done without.
+    /// It is too small, or the array would lose data without the old one.
     pub fn replace(&mut self, now: Instant, slot: Slot, info: MemberInfo) -> Result<Member, AdminError> {
         self.advance_clock(now);
         self.writes()?;
@@ -185,7 +187,7 @@ impl Array {
         if let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| rebuild.slot != slot) {
             return Err(AdminError::RebuildUnderWay(rebuild.slot));
         }
-        // A spare must not take the slot meanwhile.
+        // (`fail_slot` is not used here: it would let a spare take the slot.)
         if self.cx.roster.state(slot) != SlotState::Failed && !self.exclude(slot, FailureCause::Asked) {
             return Err(AdminError::Needed(slot));
         }
@@ -195,7 +197,7 @@ impl Array {
         Ok(member)
     }
 
-    /// Starts a rebuild that has stopped, or takes a spare.
+    /// Goes on with a rebuild that has stopped, or starts one onto a spare.
     ///
     /// # Errors
     /// There is nothing to rebuild, or nothing to rebuild onto.
@@ -214,7 +216,7 @@ impl Array {
         self.maintenance.rebuild.as_ref().map(|rebuild| rebuild.slot).ok_or(AdminError::NoSpare)
     }
 
-    /// A member is to be excluded, if the array survives that.
+    /// Excludes a member, if the array survives that; otherwise reports that it is kept.
     pub(crate) fn fail_member(&mut self, member: Member, cause: FailureCause) {
         if let Some(slot) = self.cx.roster.slot_of(member) {
             if !self.fail_slot(slot, cause) {
@@ -226,7 +228,7 @@ impl Array {
         }
     }
 
-    /// The same where nobody needs the member just now: if it has to be kept, nothing is said.
+    /// The same for a member that no access needs now: if it has to be kept, no event is reported.
     pub(crate) fn fail_member_if_possible(&mut self, member: Member, cause: FailureCause) {
         match self.cx.roster.slot_of(member) {
             Some(slot) => _ = self.fail_slot(slot, cause),
@@ -234,9 +236,9 @@ impl Array {
         }
     }
 
-    /// A member could not read something. However often that is, it is kept: what it can read may
-    /// be needed where another member fails, and what it cannot read is computed and written to it
-    /// anew. If that fails it is excluded.
+    /// Counts a read error of a member. A member is kept however many there are: its readable data
+    /// may be needed if another member fails, and its unreadable data is computed and written
+    /// again. If that write fails, the member is excluded.
     pub(crate) fn count_error(&mut self, member: Member) {
         let (now, threshold) = (self.cx.now, self.cx.tuning.error_threshold);
         let Some((errors, before, recent)) = self.cx.roster.count_error(member, now) else { return };
@@ -248,8 +250,9 @@ impl Array {
         }
     }
 
-    /// A member that is being rebuilt cannot read what it was given. All of it can still be had
-    /// from the others, while what depends on it is perhaps not to be had from anywhere else.
+    /// A member that is being rebuilt cannot read data that was written to it. It is excluded: all
+    /// its data can still be had from the other members, while the job that failed may have no
+    /// other source.
     pub(crate) fn exclude_unreadable_joining_members(&mut self, failures: &[FailedAccess]) {
         for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
             let slot = self.cx.roster.slot_of(failure.member);
@@ -259,7 +262,8 @@ impl Array {
         }
     }
 
-    /// What was written in a repair did not read back. Says whether its member is excluded for it.
+    /// A block that a repair wrote did not read back as it was written. Returns whether its member
+    /// was excluded for that.
     pub(crate) fn verification_failed(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (window, targets) = (job.window, job.targets);
@@ -271,8 +275,8 @@ impl Array {
         self.cx.roster.slot_of(member).is_none()
     }
 
-    /// A member has no space for what should be there. That is not its fault; but the array cannot
-    /// write.
+    /// A member has no space for a write. The member is not at fault and is not excluded, but the
+    /// array can no longer write.
     pub(crate) fn out_of_space(&mut self, member: Member) {
         if self.cx.counters.out_of_space {
             return;
@@ -285,7 +289,8 @@ impl Array {
         self.wake_all();
     }
 
-    /// Excludes `slot`, and lets a spare take it. Says no where data would be lost.
+    /// Excludes the member in `slot`, and lets a spare take the slot. Returns `false` if the array
+    /// would lose data.
     fn fail_slot(&mut self, slot: Slot, cause: FailureCause) -> bool {
         let excluded = self.exclude(slot, cause);
         if excluded {

@@ -1,4 +1,4 @@
-//! What the array does of itself: failing members, rebuild, resync, scrub.
+//! Work that the array does by itself: failing members, rebuild, resync, scrub.
 
 mod members;
 mod rebuild;
@@ -23,39 +23,41 @@ pub use report::{Mismatch, Repair, ScrubReport, Task};
 pub(crate) use resync::Resync;
 pub(crate) use scrub::Scrub;
 
-/// Hosts are thought to be waiting until they were silent for this long.
+/// Hosts count as idle after they were silent for this long; until then maintenance leaves them
+/// room.
 const QUIET: Duration = Duration::from_millis(50);
 
-/// What is under way.
+/// The state of rebuild, resync and scrub.
 #[derive(Debug, Default)]
 pub(crate) struct Maintenance {
     pub(crate) rebuild: Option<Rebuild>,
     /// The rebuild's frontier as it is recorded on the members.
     pub(crate) durable_frontier: u64,
-    /// Slots that are rebuilt, with the slot's turn, until the superblocks of this number say so.
+    /// Slots whose rebuild has ended, with the slot's turn and the version of the superblocks that
+    /// records it. They stay here until that version is written.
     pub(crate) rebuilt: Vec<(Slot, u64, u64)>,
     pub(crate) resync: Option<Resync>,
-    /// Regions before this could not be resynced as the array now is.
+    /// Regions before this one cannot be resynced with the members that are there now.
     pub(crate) resync_from: u32,
     /// When the resync was begun, and how many regions needed it then.
     pub(crate) resync_began: Option<(Instant, u64)>,
-    /// All regions were resynced; that may not be recorded yet.
+    /// All regions were resynced; this may not be recorded yet.
     resynced: bool,
     pub(crate) scrub: Option<Scrub>,
     pub(crate) last_scrub: Option<ScrubReport>,
-    /// Jobs under way.
+    /// The number of maintenance jobs under way.
     running: u32,
-    /// When a host last asked something.
+    /// When the last request of a host came.
     pub(crate) last_host: Option<Instant>,
 }
 
 impl Array {
-    /// Starts maintenance jobs, as many as people's own I/O leaves room for. Says whether it
-    /// started any.
+    /// Starts maintenance jobs, as many as hosts' I/O leaves room for. Returns whether it started
+    /// any.
     pub(crate) fn pump_maintenance(&mut self) -> bool {
         match self.cx.mode {
             Mode::Serving => {}
-            // What a scrub cannot read it could not repair any more.
+            // A scrub ends here: it could no longer repair what it cannot read.
             Mode::ReadOnly => return self.finish_scrub(false),
             _ => return false,
         }
@@ -79,7 +81,7 @@ impl Array {
         Some(self.maintenance.last_host? + QUIET)
     }
 
-    /// Starts a job on `stripe`, which takes it window by window under one lock.
+    /// Starts a job on `stripe`, which handles the stripe window by window under one lock.
     pub(crate) fn start_maintenance(&mut self, purpose: Purpose, stripe: Stripe) -> JobId {
         let unit = self.cx.geometry.layout().unit_length();
         let columns = Columns::new(Sectors::ZERO, self.cx.tuning.slice.min(unit));
@@ -102,7 +104,7 @@ impl Array {
         }
     }
 
-    /// When the array wants to be called, if nothing happens before.
+    /// When the driver must call [`Array::handle_timeout`], if it gives no other input before.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let serving = self.cx.mode == Mode::Serving;
         let waiting = serving

@@ -1,8 +1,8 @@
 //! Rebuild: a member's units are computed from the others, stripe by stripe.
 //!
-//! What is rebuilt is in [`Roster::rebuilt`](crate::roster::Roster): who holds a stripe's lock
-//! finds it rebuilt, and then reads and writes the new member, or not, and then does without. The
-//! recorded frontier follows after a flush of the new member.
+//! [`Roster::rebuilt`](crate::roster::Roster) says which stripes are rebuilt. A job that holds a
+//! stripe's lock uses the new member if the stripe is rebuilt, and works without it if not. The
+//! frontier is recorded on the members after a flush of the new member.
 
 use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
 
@@ -22,16 +22,16 @@ pub(crate) struct Rebuild {
     pub(crate) slot: Slot,
     began: (Instant, u64),
     checkpointing: bool,
-    /// Jobs under way.
+    /// The number of its jobs under way.
     running: u32,
-    /// It met what cannot be computed, and waits for people.
+    /// It met stripes that cannot be computed, and waits for a command.
     pub(crate) stopped: bool,
-    /// They said to go on before its last job had come to an end.
+    /// A command said to go on while its jobs were still under way.
     again: bool,
 }
 
 impl Array {
-    /// The member in `slot` is to be rebuilt, from stripe `frontier` on.
+    /// Starts the rebuild of the member in `slot`, from stripe `frontier` on.
     pub(crate) fn begin_rebuild(&mut self, slot: Slot, frontier: u64) {
         let began = (self.cx.now, frontier);
         let (checkpointing, stopped, again) = (false, false, false);
@@ -50,7 +50,7 @@ impl Array {
         ))
     }
 
-    /// Begins the next stripe. Says whether it did anything.
+    /// Begins the next stripe. Returns whether it did anything.
     pub(crate) fn step_rebuild(&mut self) -> bool {
         let stripes = self.cx.geometry.layout().stripes();
         let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| !rebuild.stopped) else {
@@ -87,7 +87,7 @@ impl Array {
     ) {
         let current = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot);
         let Some(rebuild) = current else { return };
-        // Whoever stood here when the job was started may have failed since.
+        // The member that was rebuilt when the job started may have failed since.
         if self.cx.roster.since(slot) != since {
             return;
         }
@@ -101,13 +101,14 @@ impl Array {
         if !rebuild.stopped {
             self.checkpoint_if_due();
         } else if rebuild.running == 0 {
-            // What comes behind what could not be computed is done again when people say so.
+            // When a command says to go on, the rebuild repeats the stripes behind the one that
+            // could not be computed.
             rebuild.stopped = !std::mem::take(&mut rebuild.again);
             self.cx.roster.rebuild_from(slot, self.cx.roster.rebuilt(slot).done());
         }
     }
 
-    /// A rebuild that has stopped goes on: at once, or when all that it has begun is over.
+    /// Lets a rebuild that has stopped go on: at once, or when its running jobs have ended.
     pub(crate) fn go_on_rebuilding(&mut self) -> Option<Slot> {
         let rebuild = self.maintenance.rebuild.as_mut()?;
         if rebuild.running == 0 {
@@ -140,8 +141,8 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// The new member is flushed: what is rebuilt on it is recorded, and it is active when that is
-    /// all.
+    /// The new member is flushed: the progress of its rebuild is recorded, and the member becomes
+    /// active when all of it is rebuilt.
     pub(crate) fn checkpoint_done(&mut self, id: JobId) {
         let Some(Kind::Checkpoint { slot, done, since }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a checkpoint")
@@ -150,7 +151,7 @@ impl Array {
         let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot) else {
             return;
         };
-        // Another member may have come to stand here while this one was flushed.
+        // Another member may have taken the slot while this one was flushed.
         if self.cx.roster.since(slot) != since {
             return;
         }
@@ -166,8 +167,8 @@ impl Array {
         }
     }
 
-    /// Rebuilds whose end is recorded by now are told of. Before, a crash would find the slot not
-    /// yet whole.
+    /// Reports rebuilds whose end is recorded by now. Before it is recorded, the slot would not be
+    /// whole after a crash.
     pub(crate) fn announce_rebuilt(&mut self) {
         let written = self.records.written;
         for (slot, since, number) in std::mem::take(&mut self.maintenance.rebuilt) {
@@ -190,12 +191,12 @@ impl Array {
         ready
     }
 
-    /// Whether the slot may be called whole when all of it is rebuilt.
+    /// Whether the slot may become active once all of it is rebuilt.
     fn rebuild_may_end(&self) -> bool {
-        // As long as the slot is not whole it is known after a crash that the logs which stood
-        // there are lost.
+        // While the slot is not whole, an opening after a crash knows that logs which were stored
+        // there are lost. After that only the durable resync bits say so.
         let known = self.records.all_resync_is_durable();
-        // From then on the member is believed.
+        // Once the slot is active the member is believed.
         known && self.joining_member_is_informed()
     }
 }

@@ -1,19 +1,19 @@
-//! What people are told of rebuild, resync and scrub, and what they may ask of a scrub.
+//! Reports about rebuild, resync and scrub, and the kinds of repair that a scrub can do.
 
 use serde::{Deserialize, Serialize};
 
-/// How far a task has come.
+/// The progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Task {
-    /// Done, in the unit of `total`.
+    /// The amount that is done, in the unit of `total`.
     pub done: u64,
-    /// All there is to do.
+    /// The whole amount.
     pub total: u64,
     /// Seconds since it was begun.
     pub elapsed_seconds: f64,
-    /// Seconds that it will still take at the pace so far.
+    /// Seconds until the end, at the average pace so far.
     pub left_seconds: Option<f64>,
-    /// Whether it has stopped and waits for people.
+    /// Whether it has stopped and waits for a command.
     pub stopped: bool,
 }
 
@@ -23,13 +23,13 @@ pub struct Task {
 pub enum Repair {
     /// Count and list it.
     Nothing,
-    /// Where three or more copies are kept, follow what most of them say.
+    /// Where three or more copies are kept, rewrite copies that differ from the majority.
     Majority,
-    /// Believe the data, and compute parity from it.
+    /// Trust the data, and compute parity from it.
     ParityFromData,
 }
 
-/// A place where redundancy does not fit.
+/// A place where check units or copies do not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Mismatch {
     /// The stripe.
@@ -49,9 +49,9 @@ pub struct ScrubReport {
     pub stripes: u64,
     /// Stripes that could not be compared, because a member is missing.
     pub skipped: u64,
-    /// Windows (a stripe, or a part of a long one) that do not fit.
+    /// Windows (a stripe, or a part of a long one) with a mismatch.
     pub mismatches: u64,
-    /// Of these, repaired.
+    /// Mismatches that were repaired.
     pub repaired: u64,
     /// Blocks that could be neither read nor repaired.
     pub unreadable: u64,

@@ -1,5 +1,5 @@
-//! Resync: check units of regions that may be inconsistent are computed anew from the data; copies
-//! follow the first of them.
+//! Resync: check units of regions that may be inconsistent are computed anew from the data. Where
+//! copies are kept, all are rewritten from the first one that is there.
 
 use parlour_units::{Region, Stripe};
 
@@ -22,22 +22,22 @@ pub(crate) struct Resync {
     front: Frontier,
     /// Some stripe could not be resynced.
     incomplete: bool,
-    /// A write was cut off in it: stripes that were resynced may not fit again.
+    /// A write to the region was cut off: check units of resynced stripes may not fit any more.
     spoilt: bool,
-    /// How the members stood when it was begun.
+    /// The roster's count of changes when the resync of the region began.
     changes: u64,
 }
 
 impl Maintenance {
-    /// What could not be resynced may be possible now.
+    /// Regions that could not be resynced before may be possible now.
     pub(crate) fn resync_again(&mut self) {
         self.resync_from = 0;
     }
 }
 
 impl Array {
-    /// It is over when that is recorded: before, a crash would find regions that are to be
-    /// resynced.
+    /// The progress of the resync. It ends when its end is recorded: before that, regions would
+    /// still have to be resynced after a crash.
     pub(crate) fn resync_task(&self) -> Option<Task> {
         let left = u64::from(self.records.unsynced());
         if left == 0 {
@@ -51,7 +51,7 @@ impl Array {
         Some(self.task(total - left, total, (began, 0), stopped && !self.resync_follows_rebuild()))
     }
 
-    /// Whether what waits to be resynced does so for a rebuild alone, and for nobody.
+    /// Whether a resync is waiting only for a rebuild to end.
     fn resync_follows_rebuild(&self) -> bool {
         self.cx.geometry.is_journaled()
             && self.maintenance.rebuild.as_ref().is_some_and(|rebuild| !rebuild.stopped)
@@ -63,7 +63,7 @@ impl Array {
         self.records.resync.next(self.maintenance.resync_from).filter(|_| !unlogged)
     }
 
-    /// Begins the next stripe of a region that needs it. Says whether it did anything.
+    /// Begins the next stripe of a region that needs a resync. Returns whether it did anything.
     pub(crate) fn step_resync(&mut self) -> bool {
         if self.records.closing.is_some() || self.maintenance.resync.is_none() && !self.begin_region() {
             return false;
@@ -74,9 +74,9 @@ impl Array {
             return self.finish_region();
         };
         let targets = self.resync_targets(stripe);
-        // Who rebuilds it now may have read a copy that has been lost since: what is written then
-        // does not follow from those that are left, and the job finds that to be resynced when the
-        // lock is its own.
+        // A rebuild job that holds this stripe now may have read a copy that was lost since. Its
+        // writes then do not follow from the copies that are left. The resync job determines its
+        // targets again when it has the lock.
         let rebuilding = self.cx.roster.is_rebuilding(stripe);
         let resync = self.maintenance.resync.as_mut().expect("a region was begun");
         match targets {
@@ -92,8 +92,8 @@ impl Array {
         true
     }
 
-    /// The units that follow from the others: check units, or all copies but the first. None where
-    /// data is missing that they would have to follow from.
+    /// The units to compute: check units, or all copies but the first. `None` if data is missing
+    /// that is needed for this.
     pub(crate) fn resync_targets(&self, stripe: Stripe) -> Option<UnitSet> {
         let layout = self.cx.geometry.layout();
         let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
@@ -107,8 +107,8 @@ impl Array {
         (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())
     }
 
-    /// Whether `stripe`'s check units do not fit its data, or perhaps do not: its region is to be
-    /// resynced, and it was not yet.
+    /// Whether `stripe`'s check units do not fit its data, or may not: its region is to be
+    /// resynced, and the stripe was not resynced yet.
     pub(crate) fn is_in_doubt(&self, stripe: Stripe) -> bool {
         let (region, index) = self.cx.geometry.layout().region_of(stripe);
         let passed = self.maintenance.resync.as_ref().is_some_and(|resync| {
@@ -147,7 +147,7 @@ impl Array {
         resync.front.end(Stripe::new(index));
     }
 
-    /// All stripes of a region were begun. Says whether all are done, too.
+    /// All stripes of a region were begun. Returns whether all are done as well.
     fn finish_region(&mut self) -> bool {
         let resync = self.maintenance.resync.as_ref().expect("a region was begun");
         if !resync.front.is_idle() {
@@ -160,7 +160,7 @@ impl Array {
             return true;
         }
         if incomplete && changes != self.cx.roster.changes() {
-            // What was not possible as the members stood may be possible now.
+            // With the members that are there now, it may be possible.
             self.maintenance.resync_from = self.maintenance.resync_from.min(region.get());
         } else if incomplete {
             self.maintenance.resync_from = region.get() + 1;
@@ -174,7 +174,8 @@ impl Array {
         true
     }
 
-    /// Some check units of `region` do not fit that a resync under way may have passed already.
+    /// A write to `region` left check units that do not fit; a resync under way may already have
+    /// passed them.
     pub(crate) fn spoil_resync(&mut self, region: Region) {
         if let Some(resync) = self.maintenance.resync.as_mut().filter(|resync| resync.region == region) {
             resync.spoilt = true;
@@ -200,10 +201,10 @@ impl Array {
         }
     }
 
-    /// A region that was resynced is to be logged again. Writes without records may still be on
-    /// their way: they are waited for, and no others begin; then all members are flushed, and it is
-    /// recorded that nothing in the region's old log counts; and only then that it need not be
-    /// resynced after a crash.
+    /// A region that was resynced is to be logged again. First, the array waits for writes without
+    /// records that are still under way, and lets no others begin. Then all members are flushed.
+    /// Then the table records that the region's old log does not count. Only then the bitmap
+    /// records that the region needs no resync after a crash.
     fn close_region(&mut self, region: Region) {
         self.records.closing = Some(region);
         if self.writers_in(region) == 0 {
@@ -211,7 +212,7 @@ impl Array {
         }
     }
 
-    /// Nobody writes to the region that is being closed.
+    /// The region that is being closed has no writers left.
     pub(crate) fn flush_resynced(&mut self, region: Region) {
         if std::mem::take(&mut self.records.closing_spoilt) {
             self.records.closing = None;
@@ -238,13 +239,13 @@ impl Array {
             return self.close_resynced(region);
         }
         let logs = self.logs.as_mut().expect("regions of a log are closed");
-        // Whatever commit logs or positions hold of the region was made before its parity was
-        // computed from its data.
+        // Records of the region in commit logs and positions are older than its parity, which was
+        // computed from the data.
         logs.outdate_positions(region);
         self.record_applied(region);
     }
 
-    /// The table says that nothing in the region's old log counts.
+    /// The durable table says that the region's old log does not count.
     pub(crate) fn close_resynced(&mut self, region: Region) {
         self.records.closing = None;
         if let Some(logs) = &mut self.logs {

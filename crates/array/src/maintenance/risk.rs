@@ -1,4 +1,4 @@
-//! What would be lost with a member, though the organization survives the loss of one.
+//! What would be lost with a member, although the organization tolerates the loss of one.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,8 @@ use crate::columns::Columns;
 use crate::roster::SlotState;
 
 impl Array {
-    /// Whether all that the member in `slot` holds can be had from the others. [`Array::fail`] and
-    /// [`Array::replace`] do not ask: a person may want to lose it.
+    /// Checks that all data of the member in `slot` can be had from the others. [`Array::fail`] and
+    /// [`Array::replace`] do not check this, since an administrator may accept the loss.
     ///
     /// # Errors
     /// What would be lost, and what to do about it.
@@ -34,8 +34,8 @@ impl Array {
         }
     }
 
-    /// Regions whose check units do not fit the data that `slot` holds, or copies that may differ:
-    /// how many.
+    /// The number of regions whose check units do not fit the data that `slot` holds, or whose
+    /// copies may differ.
     fn regions_only_on(&self, slot: Slot) -> u32 {
         let copies = self.cx.geometry.keeps_copies();
         let layout = self.cx.geometry.layout();
@@ -43,7 +43,7 @@ impl Array {
         self.records.resync.iter().filter(|region| only_here(*region)).count() as u32
     }
 
-    /// Blocks on the bad-block log that could not be had without `slot`: how many.
+    /// The number of blocks on the bad-block log that could not be computed without `slot`.
     fn blocks_only_with(&self, slot: Slot) -> u64 {
         let block = self.cx.geometry.block();
         let mut needed = BTreeSet::new();
@@ -57,8 +57,8 @@ impl Array {
         needed.len() as u64
     }
 
-    /// Whether what the list leaves of these columns is enough to compute the rest, once `slot` is
-    /// gone.
+    /// Whether the units that are neither missing nor on the bad-block log are enough to compute
+    /// the rest of these columns, once `slot` is gone.
     fn is_enough_without(&self, stripe: Stripe, columns: Columns, slot: Slot) -> bool {
         let layout = self.cx.geometry.layout();
         let missing = self.cx.roster.missing(&self.cx.geometry, stripe);

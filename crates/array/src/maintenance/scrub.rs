@@ -1,5 +1,5 @@
-//! Scrub: all redundancy is read and compared. Mismatches are counted and listed; they are repaired
-//! only when people ask, because a comparison alone does not say which side is right.
+//! Scrub: all redundancy is read and compared. Mismatches are counted and listed. They are repaired
+//! only on request, because a comparison alone does not show which side is right.
 
 use parlour_units::{Instant, Member, Sector, Slot, Stripe, Unit};
 
@@ -17,7 +17,7 @@ use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;
 
-/// Mismatches beyond these are counted, not listed.
+/// The greatest number of mismatches that are listed; more are only counted.
 const LISTED: usize = 1_000;
 
 /// A scrub that is under way.
@@ -79,7 +79,7 @@ impl Array {
         Some(self.task(scrub.front.done(), self.cx.geometry.layout().stripes(), scrub.began, false))
     }
 
-    /// Begins the next stripe. Says whether it did anything.
+    /// Begins the next stripe. Returns whether it did anything.
     pub(crate) fn step_scrub(&mut self) -> bool {
         let stripes = self.cx.geometry.layout().stripes();
         let Some(scrub) = &mut self.maintenance.scrub else { return false };
@@ -90,7 +90,7 @@ impl Array {
             return self.finish_scrub(true);
         }
         let stripe = Stripe::new(scrub.front.next());
-        // What is still to be resynced is known not to fit.
+        // A region that is still to be resynced is known not to fit.
         let unsynced = self.records.resync.get(self.cx.geometry.layout().region_of(stripe).0);
         if unsynced || !self.cx.roster.missing(&self.cx.geometry, stripe).is_empty() {
             let scrub = self.maintenance.scrub.as_mut().expect("it is under way");
@@ -104,7 +104,7 @@ impl Array {
         true
     }
 
-    /// A stripe that was begun is not compared.
+    /// A stripe that was begun is not compared after all.
     pub(crate) fn skip_scrubbed(&mut self) {
         if let Some(scrub) = &mut self.maintenance.scrub {
             scrub.report.stripes -= 1;
@@ -126,7 +126,7 @@ impl Array {
         self.next_window(id);
     }
 
-    /// The units to be rewritten, where a repair was asked for and is possible.
+    /// The units to rewrite, if a repair was requested and is possible.
     fn scrub_targets(&self, id: JobId) -> Option<UnitSet> {
         let scrub = self.maintenance.scrub.as_ref()?;
         let layout = self.cx.geometry.layout();
@@ -140,7 +140,7 @@ impl Array {
         }
     }
 
-    /// The copies that differ from what more than half of them say.
+    /// The copies that differ from the content of more than half of them.
     fn outvoted(&self, id: JobId) -> Option<UnitSet> {
         let job = self.cx.jobs.get(id);
         let units: Vec<Unit> = self.cx.geometry.layout().units().collect();
@@ -157,8 +157,9 @@ impl Array {
         Some((0..units.len()).filter(|other| !equal[winner][*other]).map(|other| units[other]).collect())
     }
 
-    /// What a scrub could not read could not be repaired: it goes on block by block, so that it
-    /// passes over no more than that. Says whether it does.
+    /// A window that the scrub could not read could not be repaired either. The scrub continues
+    /// block by block, so that it skips only the blocks that fail. Returns whether it continues in
+    /// this way.
     pub(crate) fn scrub_on(&mut self, id: JobId) -> bool {
         let (block, unit) = (self.cx.geometry.block(), self.cx.geometry.layout().unit_length());
         let StripeJob { purpose, window, .. } = *self.cx.jobs.stripe(id);
@@ -210,8 +211,8 @@ impl Array {
         scrub.front.end(stripe);
     }
 
-    /// Ends a scrub when nothing that it began is under way: at the array's end, or before. Says
-    /// whether it did.
+    /// Ends a scrub once its last job has ended, at the array's end or earlier. Returns whether it
+    /// did.
     pub(crate) fn finish_scrub(&mut self, complete: bool) -> bool {
         let idle = self.maintenance.scrub.as_ref().is_some_and(|scrub| scrub.front.is_idle());
         if let Some(mut scrub) = self.maintenance.scrub.take_if(|_| idle) {
@@ -222,7 +223,7 @@ impl Array {
         idle
     }
 
-    /// Where a member's data area starts: what tests of drivers damage lies behind.
+    /// Where a member's data area starts; tests of drivers damage sectors behind this place.
     pub fn member_data_start(&self) -> Sector {
         self.cx.geometry.data_start()
     }

@@ -1,4 +1,4 @@
-//! When the bad-block log is written, and who goes on when it is.
+//! When the bad-block log is written, and which jobs go on afterwards.
 
 use crate::array::Array;
 use crate::ids::JobId;
@@ -7,7 +7,7 @@ use crate::job::Stage;
 impl Array {
     pub(super) fn bad_block_log_due(&self) -> bool {
         let both_banks = self.both_banks_may_be_written();
-        // (An opening that does not come to its end leaves no trace.)
+        // (An opening that does not come to its end writes nothing.)
         self.records.enabled
             && self.records.has_opened()
             && self.bad_blocks.is_due(&self.cx.roster.listed, self.records.barrier(), both_banks)

@@ -1,4 +1,5 @@
-//! When superblocks are read back, and what follows from what they say.
+//! The fence: when superblocks are read back before metadata is written, and what happens if
+//! another server has opened the array.
 
 use parlour_units::{Instant, Member};
 
@@ -14,7 +15,7 @@ impl Array {
         self.fence.deadline(&self.cx, self.records.are_superblocks_written())
     }
 
-    /// Reads superblocks if that is due before metadata is written. Says whether it did.
+    /// Reads superblocks back if that is due before metadata is written. Returns whether it did.
     pub(super) fn look_if_due(&mut self) -> bool {
         let writing = self.records.are_superblocks_written();
         let due = self.fence.is_due(&self.cx, writing, self.superblock_due());
@@ -27,8 +28,9 @@ impl Array {
         due
     }
 
-    /// A superblock could not be read. A member that does not answer is excluded, if it can be done
-    /// without; nothing more is made of a copy that cannot be read, since both are read in turn.
+    /// A superblock could not be read. A member that does not answer is excluded, if the array
+    /// survives that. An unreadable copy has no other consequence, because the two copies are read
+    /// in turn.
     pub(crate) fn note_looked(&mut self, failure: &FailedAccess) {
         let cause = match failure.fault {
             Fault::Gone => FailureCause::Gone,
@@ -38,7 +40,7 @@ impl Array {
         self.fail_member_if_possible(failure.member, cause);
     }
 
-    /// Superblocks were read, but for those in `failures`.
+    /// Superblocks were read, except those in `failures`.
     pub(crate) fn looked(&mut self, id: JobId, failures: &[FailedAccess]) {
         let foreign = self.fence.looked(&mut self.cx, &self.records.sessions, id, failures);
         if let Some((member, session)) = foreign {

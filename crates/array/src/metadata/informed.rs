@@ -1,21 +1,22 @@
-//! Which members hold map, table and list of this session, and in how many of their banks.
+//! Which members hold the bitmap, the table and the bad-block log of this session, and in how many
+//! of their banks.
 //!
-//! At an opening perhaps one member only has the newest: all are given it before the session is
-//! said to have begun. Until then no exclusion is durable, and a member that lacks both banks would
-//! be called older after a crash, though it has missed nothing: one of the banks is written then,
-//! and once.
+//! At an opening perhaps only one member has the newest versions. All members get them before
+//! superblocks record that the session has begun. Until then no exclusion is durable: a member that
+//! misses writes of both banks would be called older after a crash, although it has missed nothing.
+//! Therefore only one of the banks is written at that time, and only once.
 //!
-//! A new member, which comes to be rebuilt, has none of them, or what was true long ago. It gets
-//! them in both banks before it is believed: as long as one bank holds what stood there before, a
-//! copy of it says nothing about its age. They are written when the session has begun and no
-//! exclusion is under way.
+//! A new member that is to be rebuilt has none of them, or very old ones. It gets them in both
+//! banks before it is believed: as long as one bank has its former content, the age of a copy of
+//! this member cannot be determined. Both banks are written once the session has begun and while no
+//! exclusion is waiting to become durable.
 
 use crate::array::Array;
 use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// Map, table and list are to be written anew to all members, to both banks.
+    /// Requests writes of bitmap, table and bad-block log to all members, to both banks.
     pub(crate) fn inform_joining_member(&mut self) {
         let banks = if is_planted(Bug::JoiningMemberInformedOnce) { 1 } else { 2 };
         let records = &mut self.records;
@@ -23,7 +24,7 @@ impl Array {
         self.bad_blocks.inform_joining_member(&self.cx.geometry);
     }
 
-    /// Map and table are to be written to all members.
+    /// Requests writes of bitmap and table to all members.
     pub(crate) fn inform_members(&mut self) {
         let records = &mut self.records;
         records.bitmap_wanted = true;
@@ -31,17 +32,18 @@ impl Array {
         records.informed_from = (records.bitmap_sequence + 1, records.table_sequence + 1);
     }
 
-    /// Whether that has been done.
+    /// Whether all members hold the metadata of this session, including a first entry in each
+    /// commit log.
     pub(crate) fn members_are_informed(&self) -> bool {
         self.records_are_informed() && self.commit_logs_are_begun()
     }
 
-    /// The same of map, table and list.
+    /// Whether all members hold bitmap, table and bad-block log of this session.
     pub(crate) fn records_are_informed(&self) -> bool {
         self.records_are_written_from(self.records.informed_from) && self.bad_blocks.members_are_informed()
     }
 
-    /// Whether a new member holds them in both banks.
+    /// Whether a new member holds all of these in both banks.
     pub(crate) fn joining_member_is_informed(&self) -> bool {
         self.members_are_informed()
             && self.records_are_written_from(self.records.both_from)
@@ -54,13 +56,13 @@ impl Array {
         self.records.begun && !self.records.barrier() && !stops
     }
 
-    /// Whether the session is about to begin and the map was not written yet.
+    /// Whether the session is about to begin and its first bitmap is not written yet.
     pub(super) fn bitmap_begins(&self) -> bool {
         let records = &self.records;
         !records.opening && !records.begun && records.bitmap_sequence < records.informed_from.0
     }
 
-    /// The same of the table.
+    /// Whether the session is about to begin and its first table is not written yet.
     pub(super) fn table_begins(&self) -> bool {
         let records = &self.records;
         !records.opening && !records.begun && records.table_sequence < records.informed_from.1

@@ -1,5 +1,5 @@
-//! Stopping: what is begun is finished, logs are closed, all is flushed, and the records say that
-//! all is well.
+//! Stopping the array: running work is finished, logs are closed, all members are flushed, and the
+//! superblocks record a clean shutdown.
 
 use parlour_units::{Instant, Region};
 
@@ -10,7 +10,7 @@ use crate::log::Closing;
 use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
 
-/// How far stopping has come.
+/// The stages of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stop {
     Draining,
@@ -21,7 +21,7 @@ pub(super) enum Stop {
 }
 
 impl Array {
-    /// Finishes what is begun, records that all is well, and stops.
+    /// Finishes running work, records a clean shutdown, and stops.
     pub fn stop(&mut self, now: Instant) {
         self.advance_clock(now);
         if matches!(self.cx.mode, Mode::Serving | Mode::ReadOnly) {
@@ -32,7 +32,7 @@ impl Array {
         self.work();
     }
 
-    /// What was recorded for the stop is no longer true: it is done again from the beginning.
+    /// The metadata that was written for the stop is no longer true: the stop begins again.
     pub(crate) fn stop_again(&mut self) {
         if self.cx.mode == Mode::Stopping {
             self.records.clean = false;
@@ -40,8 +40,8 @@ impl Array {
         }
     }
 
-    /// Something was lost, perhaps while superblocks are being told that the array was shut down
-    /// cleanly.
+    /// Something was lost, perhaps while superblocks with a clean shutdown are being written: the
+    /// stop begins again.
     pub(crate) fn take_back_that_all_is_well(&mut self) {
         if self.records.clean {
             self.stop_again();
@@ -49,7 +49,7 @@ impl Array {
         }
     }
 
-    /// Whether nothing is under way but records.
+    /// Whether no work is under way, apart from metadata.
     fn quiet(&self) -> bool {
         self.cx.jobs.alive() == 0 && self.hosts.is_empty()
     }
@@ -57,7 +57,7 @@ impl Array {
     pub(super) fn pump_stop(&mut self) -> bool {
         let Some(stage) = self.records.stop.filter(|_| self.quiet()) else { return false };
         if !self.records.enabled {
-            // There is nothing to record.
+            // No metadata is written.
             self.records.stop = None;
             self.cx.mode = Mode::Stopped;
             return true;
@@ -66,7 +66,8 @@ impl Array {
             Stop::Draining => match self.close_logs() {
                 Closing::UnderWay => {}
                 Closing::Done => self.records.stop = Some(Stop::Flushing),
-                // What is in memory is lost: the array comes back as after a crash.
+                // The records in memory are lost: the next opening treats the array as after a
+                // crash.
                 Closing::Stuck => {
                     self.records.stop = None;
                     self.cx.mode = Mode::Stopped;
@@ -79,8 +80,8 @@ impl Array {
                 }
                 self.start_plan(id, None, &[]);
             }
-            // A member that was kept has not flushed: the array comes back as after a crash.
-            // So it does where something is still to be redone.
+            // A member that was kept has not flushed, or something is still to be redone: the next
+            // opening treats the array as after a crash.
             Stop::Table | Stop::Map | Stop::Superblock
                 if self.cx.roster.has_lost_writes() || self.recovery_is_left() =>
             {
@@ -108,7 +109,7 @@ impl Array {
         self.records.dirty.iter().filter(move |region| !live(region))
     }
 
-    /// Goes on with the stop, unless it has to begin again since.
+    /// Goes on to the next stage, unless the stop has begun again meanwhile.
     pub(super) fn next_stop(&mut self, from: Stop, to: Stop) {
         if self.records.stop == Some(from) {
             self.records.stop = Some(to);

@@ -1,4 +1,4 @@
-//! The table of the regions' logs: when it is written, and what it has to wait for.
+//! The table of the regions' logs: when it is written, and what must be durable before.
 
 use parlour_units::Region;
 
@@ -10,7 +10,7 @@ use crate::job::Kind;
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// Writes it to all members.
+    /// Writes the table to all members.
     pub(crate) fn write_table(&mut self) {
         let Some(logs) = &mut self.logs else {
             self.records.stop = Some(Stop::Map);
@@ -29,27 +29,28 @@ impl Array {
         self.write_to_all(id, at, block, length);
     }
 
-    /// The table is to be written.
+    /// Requests a write of the table.
     pub(crate) fn want_table(&mut self) {
         self.records.table_wanted = true;
     }
 
-    /// `region`'s records up to the newest that was applied are in durable parity: that is to be
-    /// recorded before they are dropped.
+    /// `region`'s records, up to the newest that was applied, are in durable parity. The table must
+    /// record this before the records are dropped.
     pub(crate) fn record_applied(&mut self, region: Region) {
         self.records.table_waiters.push(region);
     }
 
-    /// What was applied is in the parity of members that are believed, and durable there. A member
-    /// whose exclusion is not durable would be believed after a crash.
+    /// Whether the table is to be written now. Applied records must be durable in the parity of
+    /// members that are believed; a member whose exclusion is not durable would be believed after a
+    /// crash.
     pub(super) fn table_due(&self) -> bool {
         let wanted = !self.records.table_waiters.is_empty() || self.records.table_wanted;
         let wanted = wanted || self.table_is_due_for_joining_member();
-        // (At the beginning of a session it says nothing new.)
+        // (The first table of a session says nothing new.)
         let excluded =
             !self.records.barrier() || self.table_begins() || is_planted(Bug::AppliedBeforeExclusion);
-        // Records may have been left out of parity that is on the list, or of blocks that could not
-        // be compared.
+        // Parity on the bad-block log, and blocks that could not be compared, may lack records.
+        // That must be durable before the table says that the records are applied.
         let listed =
             self.bad_blocks.additions_are_durable(&self.cx.roster.listed) || is_planted(Bug::TableBeforeList);
         self.records.enabled && wanted && excluded && listed && self.records.table_writing.is_none()

@@ -15,7 +15,7 @@ pub(crate) struct Band {
     pub(crate) written: UnitSet,
 }
 
-/// Fills `bands` with those of `pieces`, in the order of columns.
+/// Fills `bands` with the bands of `pieces`, in the order of columns.
 pub(crate) fn bands(pieces: &[Piece], bands: &mut Vec<Band>) {
     bands.clear();
     let edges = pieces.iter().flat_map(|piece| [piece.columns.from, piece.columns.to]);

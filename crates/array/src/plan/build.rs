@@ -1,4 +1,4 @@
-//! The builder of plans, and what its kinds of plans have in common: the tables of bands and reads.
+//! The builder of plans, with the tables of bands and reads that all kinds of plans use.
 
 use parlour_units::Unit;
 
@@ -13,16 +13,16 @@ use crate::tuning::Tuning;
 pub(super) enum Method {
     Modify,
     Reconstruct,
-    /// No check unit is there to be updated.
+    /// There is no check unit to update.
     Nothing,
 }
 
-/// Builds plans, keeping the memory of its tables from one to the next.
+/// Builds plans. Its tables are kept from one plan to the next, for their memory.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     /// See [`Tuning::copies_in_turn`](crate::Tuning::copies_in_turn).
     pub(super) copies_in_turn: bool,
-    /// Whether small writes read what they overwrite in the same access
+    /// Whether small writes read the old data in the same access
     /// ([`Simulated::combined`](crate::Simulated)).
     pub(super) combined: bool,
     pub(super) bands: Vec<(Band, Method)>,
@@ -35,8 +35,8 @@ impl Builder {
         Builder { copies_in_turn: tuning.copies_in_turn, combined, ..Builder::default() }
     }
 
-    /// Whether what a write overwrites is read in the same access. Several pieces are not: one
-    /// might be written and another fail, and then the difference is not known.
+    /// Whether a write reads the old data in the same access. Only for a single piece: of several
+    /// pieces one might be written and another fail, and then the difference would not be known.
     pub(super) fn combines(&self, view: StripeView<'_>, pieces: &[Piece]) -> bool {
         self.combined && pieces.len() == 1 && view.checks().count() == 1
     }
@@ -47,7 +47,7 @@ impl Builder {
         Columns::new(first.from, last.to)
     }
 
-    /// Reads what the methods need, each unit into a scratch buffer of its own.
+    /// Reads what the methods need, each unit into its own scratch buffer.
     pub(super) fn read_phase(&self, plan: &mut Plan, view: StripeView<'_>, hull: Columns) -> Vec<Old> {
         let mut read: Vec<Old> = Vec::new();
         for (unit, columns) in &self.reads {
@@ -67,7 +67,7 @@ impl Builder {
     }
 }
 
-/// Sorts reads by unit and column and joins those that touch.
+/// Sorts reads by unit and column, and joins adjacent ones.
 pub(super) fn merge(reads: &mut Vec<(Unit, Columns)>) {
     reads.sort_unstable();
     let mut kept = 0;

@@ -1,13 +1,14 @@
-//! Read-modify-writes of one access: the platters turn once between its read and its write
+//! Read-modify-writes in one access: the platters turn once between its read and its write
 //! (Stodolsky §3, footnote 4).
 //!
-//! Such an access changes a unit as soon as it has read it. So these plans write one piece and one
-//! check unit at most, the piece first. What they have done when one of them fails is safe to do
-//! again:
+//! Such an access changes a unit as soon as it has read it. Therefore these plans write at most one
+//! piece and one check unit, the piece first. If one of these accesses fails, the plan can safely
+//! be repeated:
 //!
-//! - before the piece is written nothing has changed;
-//! - after that, parity that cannot be read is repaired from the data, or its member is gone,
-//!   before the write is planned again, and then the difference is none.
+//! - Before the piece is written nothing has changed.
+//! - After that, the parity is repaired from the data, or its member is gone, before the write is
+//!   planned again. The repeated write then finds the new data in place, and its difference is
+//!   zero.
 
 use parlour_units::Sectors;
 
@@ -20,8 +21,8 @@ use super::pieces::{plan_differences, write_pieces};
 use super::view::{Fragment, Old, StripeView, StripeWrite};
 use super::{Plan, Span, Strategy};
 
-/// Whether a write floats: one of one whole unit to a stripe that is whole. All others leave units
-/// where they are.
+/// Whether a write floats: it must be one whole unit of a stripe without missing units. Other
+/// writes leave units where they are.
 pub(super) fn floats(view: StripeView<'_>, pieces: &[Piece]) -> bool {
     let whole = |piece: &Piece| piece.columns.length() == view.geometry.layout().unit_length();
     view.geometry.organization().update == Update::Floating
@@ -29,9 +30,9 @@ pub(super) fn floats(view: StripeView<'_>, pieces: &[Piece]) -> bool {
         && matches!(pieces, [piece] if whole(piece))
 }
 
-/// A small write to a stripe whose parity is updated at once. The parity's access begins when the
-/// data's is done, because it needs the old data; where that is known, beside it (§8.1, footnote
-/// 9).
+/// A small write to a stripe whose parity is updated in place. The access to the parity begins when
+/// that to the data is done, because it needs the old data. If the old data is known, both run in
+/// parallel (§8.1, footnote 9).
 pub(super) fn write_in_place(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let piece = &write.pieces[0];
     let columns = piece.columns;
@@ -42,12 +43,13 @@ pub(super) fn write_in_place(plan: &mut Plan, view: StripeView<'_>, write: Strip
     plan.xor(difference, [old.span(columns), write.content.span(piece, columns)]);
     plan.next_phase();
     if known.is_some() {
-        // Also where it could float: the paper's model has such a write wait for its place (§8.2).
+        // This is so even where the unit could float: in the paper's model such a write waits for
+        // its place (§8.2).
         write_pieces(plan, view, write);
     }
     let before = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
     for check in view.present_checks() {
-        // It is recomputed after a crash.
+        // The check unit need not be durable: it is recomputed after a crash.
         modify(
             plan,
             view,
@@ -59,7 +61,7 @@ pub(super) fn write_in_place(plan: &mut Plan, view: StripeView<'_>, write: Strip
     }
 }
 
-/// A small write whose difference goes to the log once it is known.
+/// A small write whose difference goes to the log as soon as it is known.
 pub(super) fn write_logged(
     plan: &mut Plan,
     view: StripeView<'_>,
@@ -74,7 +76,7 @@ pub(super) fn write_logged(
     plan.commit_before = Some(plan.phase());
 }
 
-/// Writes the piece in the access that reads what it overwrites.
+/// Writes the piece in the access that reads its old data.
 fn exchange(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) -> Old {
     let piece = &write.pieces[0];
     let old = Old::of(piece, plan.scratch(piece.columns.length()));
@@ -84,7 +86,7 @@ fn exchange(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) -> Ol
     old
 }
 
-/// Reads and writes a unit where it is, or, if it floats, elsewhere in its cylinder.
+/// Reads a unit and writes it in place or, if it floats, elsewhere in its cylinder.
 fn modify(
     plan: &mut Plan,
     view: StripeView<'_>,

@@ -1,5 +1,5 @@
-//! Writes whose check units are written with the data: by the strategy that takes the fewest
-//! accesses (Chen §3).
+//! Writes whose check units are written together with the data, with the strategy that takes the
+//! fewest accesses (Chen §3).
 
 use parlour_units::{Sectors, Unit};
 
@@ -14,7 +14,7 @@ use crate::columns::Columns;
 use crate::planted::{Bug, is_planted};
 
 impl Builder {
-    /// A write whose check units are updated at once.
+    /// Plans a write whose check units are updated in place.
     pub(crate) fn write_in_place(
         &mut self,
         plan: &mut Plan,
@@ -44,8 +44,8 @@ impl Builder {
         let checks = self.parity_phase(plan, view, write, hull, &old);
         plan.next_phase();
         write_pieces(plan, view, write);
-        // A copy is as much the data as the first is; and where a data unit is missing, its content
-        // lives in the check units alone. Else check units are recomputed after a crash.
+        // A check unit must be durable if it is a copy, or if it stands in for a missing data unit.
+        // Otherwise it is recomputed after a crash.
         let copies = view.code().is_repetition();
         let check_durable = durable && (copies || view.any_data(view.missing));
         let write = StripeWrite { durable: check_durable, ..write };
@@ -53,8 +53,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Chooses a method for each band. Where both are possible, one is taken for all bands: the one
-    /// that reads fewer times, then less, then the modifying one.
+    /// Chooses a method for each band. If both are possible, all bands get the same one: the one
+    /// with fewer reads, then the one that reads less, then read-modify-write.
     fn choose(&mut self, view: StripeView<'_>) -> Result<(), Lost> {
         let modify = self.candidate(view, Method::Modify);
         let reconstruct = self.candidate(view, Method::Reconstruct);
@@ -69,8 +69,8 @@ impl Builder {
         self.candidate(view, best).map(|_| ()).ok_or(Lost)
     }
 
-    /// Gives each band `preferred` where that is possible, and says how many reads of how much it
-    /// takes.
+    /// Gives each band the `preferred` method if possible. Returns the number of reads and their
+    /// length.
     fn candidate(&mut self, view: StripeView<'_>, preferred: Method) -> Option<(usize, Sectors)> {
         self.bands.clear();
         self.reads.clear();
@@ -115,8 +115,8 @@ impl Builder {
         }
     }
 
-    /// Computes what check units will hold, each into a scratch buffer that is returned with it. A
-    /// copy of a data unit needs none.
+    /// Computes check units, each into its own scratch buffer, which is returned. A copy of a data
+    /// unit needs no computation.
     fn parity_phase(
         &self,
         plan: &mut Plan,
@@ -207,7 +207,7 @@ impl Builder {
         }
     }
 
-    /// Writes data and no parity: what that was before is not known.
+    /// Writes data without parity, because the old parity is not known.
     pub(crate) fn write_data_alone(
         &mut self,
         plan: &mut Plan,
@@ -223,7 +223,7 @@ impl Builder {
     }
 }
 
-/// The method that a band can have, `preferred` if possible.
+/// The method for a band: `preferred` if possible.
 fn possible(view: StripeView<'_>, band: &Band, preferred: Method) -> Option<Method> {
     let missing_written = !band.written.and(view.missing).is_empty();
     let missing_rest = view.data().any(|unit| view.missing.has(unit) && !band.written.has(unit));
@@ -238,7 +238,7 @@ fn possible(view: StripeView<'_>, band: &Band, preferred: Method) -> Option<Meth
     }
 }
 
-/// The data units that are not written, and that check units which are there depend on.
+/// The data units that are not written and on which present check units depend.
 fn unwritten(view: StripeView<'_>, written: UnitSet) -> impl Iterator<Item = Unit> {
     let depends = view.present_checks().map(|check| view.code().depends(check));
     let needed = depends.fold(UnitSet::NONE, UnitSet::or);

@@ -13,8 +13,8 @@ use crate::columns::Piece;
 use crate::planted::{Bug, is_planted};
 
 impl Builder {
-    /// How a write to a healthy stripe is best logged: the fewest accesses, then the least to log.
-    /// `known`: nothing needs to be read for the difference.
+    /// The best method to log a write to a stripe without missing units: the fewest accesses, then
+    /// the least to log. `known`: the old data is known without reading.
     pub(crate) fn log_method(
         &mut self,
         view: StripeView<'_>,
@@ -37,8 +37,8 @@ impl Builder {
         if self.reads.len() < prereads { LogMethod::Overwrite } else { LogMethod::Update }
     }
 
-    /// How a write goes to a log whose records are durable before their data: whole stripes in
-    /// place, else differences.
+    /// The method for a log whose records are durable before their data: a full-stripe write is
+    /// written in place, other writes log their difference.
     pub(crate) fn durable_method(
         &mut self,
         view: StripeView<'_>,
@@ -51,14 +51,14 @@ impl Builder {
         }
         bands(pieces, &mut self.plain);
         let data = u32::from(view.geometry.layout().data_units());
-        // A whole stripe that a crash cuts short loses the unit of a member that is lost with it:
-        // differences do not.
+        // If a crash cuts a full-stripe write off and a member is lost with it, that member's unit
+        // is lost. With logged differences it is not.
         let whole =
             cancels && view.missing.is_empty() && self.plain.iter().all(|band| band.written.count() == data);
         if whole { LogMethod::Cancel } else { LogMethod::Update }
     }
 
-    /// What a method logs: a fragment for each piece, or for each band of new parity.
+    /// The fragments that a method logs: one for each piece, or one for each band of new parity.
     pub(crate) fn fragments(
         &mut self,
         view: StripeView<'_>,
@@ -82,7 +82,7 @@ impl Builder {
         }
     }
 
-    /// A write to a stripe without missing units whose parity goes to the log.
+    /// Plans a logged write to a stripe without missing units.
     pub(crate) fn write_logged(
         &mut self,
         plan: &mut Plan,
@@ -107,9 +107,9 @@ impl Builder {
         write_pieces(plan, view, write);
     }
 
-    /// A write whose record is durable before its data is written. The record tells old and new
-    /// content by its checksums. A whole stripe is written with its parity, and is durable when it
-    /// is answered: until then a crash may mix old and new in it.
+    /// Plans a write whose record is durable before its data is written. The record has checksums
+    /// of old and new content. A full-stripe write is written with its parity and is durable when
+    /// it is answered: until then a crash may leave a mixture of old and new units.
     pub(crate) fn write_durably_logged(
         &mut self,
         plan: &mut Plan,
@@ -155,8 +155,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Reads what is about to be overwritten, computing what is missing from the rest of the
-    /// stripe, and finds the differences and the checksums.
+    /// Reads the old data (missing units are computed from the rest of the stripe), and computes
+    /// the differences and the checksums.
     fn update_durably_logged(
         &mut self,
         plan: &mut Plan,
@@ -239,8 +239,8 @@ fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, 
     plan_differences(plan, pieces, content, fragments, &old, false);
 }
 
-/// Makes zeroes of all units, parity too, once a record says so: after a crash that is done again,
-/// whatever of it was done.
+/// Writes zeroes to all units, including the parity, after a durable record of this. After a crash
+/// the whole write is redone.
 fn zero_durably_logged(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let StripeWrite { pieces, content, durable } = write;
     plan.commit_before = Some(plan.phase());

@@ -1,11 +1,11 @@
-//! A plan: typed steps in phases, built in one place and carried out in another, as RAIDframe
-//! taught.
+//! Plans: typed steps in phases. A plan is built in one place and carried out in another, as in
+//! RAIDframe.
 //!
-//! All steps of a phase may run at the same time; a phase starts when the one before is done. Plans
-//! follow one rule: no write is in a phase before a read. So a plan that fails while it reads has
-//! changed nothing, and one that fails while it writes has read all that it needed. An access that
-//! reads and writes at once is no exception, since a plan has none but of one data unit and its
-//! check unit, in this order: see `combined`.
+//! All steps of a phase may run at the same time. A phase starts when the one before is done. Plans
+//! follow one rule: all reads are in earlier phases than all writes. So a plan that fails while it
+//! reads has changed nothing, and one that fails while it writes has read all that it needed. An
+//! access that reads and writes at once keeps this property, since a plan has at most one for a
+//! data unit and one for its check unit, in this order: see `combined`.
 //!
 //! A plan names no real buffers: it says "the host's payload", "scratch 2", "log record 0". So the
 //! same builder serves the array and `parlour explain`.
@@ -36,21 +36,23 @@ pub(crate) use view::{Content, Fragment, LogMethod, Lost, StripeView, StripeWrit
 /// How a request is carried out on a stripe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
-    /// Nothing but the host's own accesses.
+    /// Only the host's own accesses.
     #[default]
     Direct,
     /// Reads answered from the units that are left (Chen §2).
     DegradedRead,
     /// All data units of the stripe are written: check units follow from them alone.
     FullStripe,
-    /// Old data and old check are read, and the difference put in (Chen §3, method 1).
+    /// Old data and old check units are read, and the difference is applied to both (Chen §3,
+    /// method 1).
     ReadModifyWrite,
-    /// The same in two accesses: each unit is read, and written where the heads come first
+    /// Read-modify-write in two accesses: each unit is read, and written where the heads come first
     /// (Stodolsky §4).
     Floating,
-    /// The rest of the stripe is read, and check computed anew (Chen §3, method 2).
+    /// The rest of the stripe is read, and check units are computed anew (Chen §3, method 2).
     ReconstructWrite,
-    /// Some columns are modified, others reconstructed, because members are missing.
+    /// Some columns use read-modify-write and others reconstruct-write, because members are
+    /// missing.
     DegradedWrite,
     /// Every copy is written.
     Copies,
@@ -60,7 +62,7 @@ pub enum Strategy {
     LoggedOverwrite,
     /// New parity is written in place and a cancel record logged (Stodolsky §2.5, footnote 3).
     LoggedCancel,
-    /// Whole stripes become zeroes and give their space back.
+    /// Whole stripes become zeroes and are unmapped.
     Unmap,
     /// Units are computed from the others and written (rebuild, resync, repair).
     Reconstruct,
@@ -68,7 +70,7 @@ pub enum Strategy {
     Verify,
     /// Log and parity are read, records applied, parity written (Stodolsky §2).
     Reintegrate,
-    /// After a crash: data is compared with its records and brought up to them.
+    /// After a crash: data is compared with its records, and missing differences are applied.
     Redo,
     /// Metadata: superblocks, bitmaps, log segments.
     Metadata,
@@ -98,7 +100,7 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// Which bytes a span means.
+/// The source or target of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The host's payload.
@@ -118,11 +120,11 @@ pub enum Source {
 /// A part of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Of which source.
+    /// The source.
     pub source: Source,
-    /// From where in it.
+    /// Where it starts in the source.
     pub start: Sectors,
-    /// How much.
+    /// Its length.
     pub length: Sectors,
 }
 
@@ -132,32 +134,32 @@ impl Span {
     }
 }
 
-/// What parity is behind by: a logged record's part, and the columns that it tells of.
+/// A part of a logged record that parity lacks, with its columns.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Behind {
     pub(crate) held: Held,
     pub(crate) columns: Columns,
 }
 
-/// Where a part of a record is held.
+/// Where a part of a record is stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Held {
     Memory(Span),
-    /// From there on a member.
+    /// On the member in this slot, from this sector on.
     Member(Slot, Sector),
 }
 
-/// Whom a step's access is for.
+/// The target of a step's access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
-    /// The member that stands in the slot when the step is handed out.
+    /// The member that is in the slot when the step is handed out.
     Slot(Slot),
-    /// This member, wherever it stands: a spare, perhaps.
+    /// This member, in any slot or as a spare.
     Member(Member),
 }
 
 impl Target {
-    /// The slot, where the step is for one.
+    /// The slot, if the step is for a slot.
     pub fn slot(self) -> Option<Slot> {
         match self {
             Target::Slot(slot) => Some(slot),
@@ -185,55 +187,56 @@ pub struct Step {
     pub phase: u16,
     /// What to do.
     pub action: Action<Target>,
-    /// With which bytes: a range of [`Plan::spans`].
+    /// The bytes: a range of [`Plan::spans`].
     pub spans: Range<u32>,
 }
 
 /// Steps in phases. See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// How it was chosen to be done.
+    /// The strategy that was chosen.
     pub strategy: Strategy,
     /// In the order of phases.
     pub steps: Vec<Step>,
-    /// Of all steps.
+    /// The spans of all steps.
     pub spans: Vec<Span>,
     /// Lengths of the scratch buffers.
     pub scratch: Vec<Sectors>,
-    /// The phase before which the plan's log records count as written.
+    /// The plan's log records must be durable before this phase.
     pub commit_before: Option<u16>,
-    /// Blocks of the bad-block log that it writes stay on it.
+    /// Blocks of the bad-block log that the plan writes stay on the list.
     pub(crate) keeps_listed: bool,
     phase: u16,
-    /// Steps that ask for checksums, and how many all of them up to there find.
+    /// Steps that compute checksums, each with the number of checksums up to and including it.
     checksums: Vec<(u32, usize)>,
-    /// Steps that verify what others have read.
+    /// Steps that verify data that others have read.
     verified: Vec<Verified>,
 }
 
-/// What a step's checksums must be.
+/// The checksums that a verifying step must find.
 #[derive(Clone, Debug)]
 pub(crate) struct Verified {
-    /// The step that asks for them.
+    /// The step that computes the checksums.
     step: u32,
-    /// The step that has read what they are of.
+    /// The step that has read the data.
     pub(crate) read: u32,
-    /// The part of it that cannot be used if they differ: how far behind its start, and how long.
+    /// The part of the read that counts as unreadable if the checksums differ, relative to its
+    /// start.
     pub(crate) part: Columns,
     expected: Expected,
 }
 
-/// Checksums by which it is known whether what was read is what was written.
+/// Checksums that show whether data that was read is the data that was written.
 #[derive(Clone, Debug)]
 pub(crate) enum Expected {
-    /// Their digest.
+    /// The digest of the checksums.
     Digest(u32),
-    /// Each of them.
+    /// Each checksum.
     Sums(Vec<u64>),
 }
 
 impl Verified {
-    /// Whether what was read is what was written.
+    /// Whether the checksums are as expected.
     pub(crate) fn holds(&self, sums: &[u64]) -> bool {
         match &self.expected {
             Expected::Digest(expected) => digest(sums.iter().copied()) == *expected,
@@ -242,22 +245,22 @@ impl Verified {
     }
 }
 
-/// How reads of a member become fewer.
+/// How reads of a member are merged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Merging {
-    /// An access is not merged to one longer than this.
+    /// The greatest length of a merged access.
     pub(crate) longest: Sectors,
-    /// What lies between and is not wanted is read along up to this length.
+    /// The greatest gap between two reads that is read along.
     pub(crate) gap: Sectors,
 }
 
 impl Plan {
-    /// An empty plan that is to be done so.
+    /// An empty plan with this strategy.
     pub(crate) fn of(strategy: Strategy) -> Plan {
         Plan { strategy, ..Plan::default() }
     }
 
-    /// Empties the plan, keeping its memory for the next.
+    /// Empties the plan, keeping its memory.
     pub(crate) fn clear(&mut self) {
         self.steps.clear();
         self.spans.clear();
@@ -270,7 +273,7 @@ impl Plan {
         self.verified.clear();
     }
 
-    /// Steps from here on wait for all before, if there are any in the current phase.
+    /// Ends the current phase, if it has any steps.
     pub(crate) fn next_phase(&mut self) {
         if self.steps.last().is_some_and(|step| step.phase == self.phase) {
             self.phase += 1;
@@ -287,14 +290,14 @@ impl Plan {
         Source::Scratch(self.scratch.len() as u32 - 1)
     }
 
-    /// Adds a step of the current phase.
+    /// Adds a step to the current phase.
     pub(crate) fn push(&mut self, action: Action<Target>, spans: &[Span]) {
         let from = self.spans.len() as u32;
         self.spans.extend_from_slice(spans);
         self.close(action, from);
     }
 
-    /// Adds a step whose spans were put behind `from` before.
+    /// Adds a step whose spans are those from index `from` on.
     pub(crate) fn close(&mut self, action: Action<Target>, from: u32) {
         let spans = from..self.spans.len() as u32;
         self.steps.push(Step { phase: self.phase, action, spans });
@@ -310,8 +313,8 @@ impl Plan {
         self.push(Action::Write { member, at, length: span.length, durable }, &[span]);
     }
 
-    /// Reads `span.length` at `at` into the first span, and writes there what `modify` makes of it
-    /// and of the second.
+    /// Reads `span.length` at `at` into the first span, applies `modify` to it and the second span,
+    /// and writes the result to the same place.
     pub(crate) fn read_modify_write(
         &mut self,
         location: Location,
@@ -323,14 +326,14 @@ impl Plan {
         self.push(Action::ReadModifyWrite { member, at, length, modify, durable }, &spans);
     }
 
-    /// The same, but writes elsewhere in the cylinder.
+    /// The same, but writes the result elsewhere in the cylinder.
     pub(crate) fn float(&mut self, location: Location, modify: Modify, spans: [Span; 2], durable: bool) {
         let (member, at, length) = (location.slot.into(), location.at, spans[0].length);
         self.push(Action::Float { member, at, length, modify, durable }, &spans);
     }
 
-    /// Reads places that follow one another on a member in one access, of at most
-    /// `merging.longest`. Empties `reads`.
+    /// Reads adjacent places of a member in one access, of at most `merging.longest`. Empties
+    /// `reads`.
     pub(crate) fn read_merged(&mut self, reads: &mut Vec<(Slot, Sector, Span)>, merging: Merging) {
         reads.sort_unstable_by_key(|(slot, at, _)| (*slot, *at));
         let mut rest = reads.drain(..).peekable();
@@ -357,8 +360,7 @@ impl Plan {
         }
     }
 
-    /// Where what nobody wants is read to: all of it to the same place, the plan's only scratch
-    /// buffer.
+    /// A target for gaps that are read along: all use the same one, the plan's only scratch buffer.
     fn discard(&mut self, length: Sectors) -> Span {
         match self.scratch.first_mut() {
             Some(longest) => *longest = length.max(*longest),
@@ -367,12 +369,12 @@ impl Plan {
         Span::new(Source::Scratch(0), Sectors::ZERO, length)
     }
 
-    /// Whether a plan of reads that were merged reads what nobody wants.
+    /// Whether a plan of merged reads reads gaps along.
     pub(crate) fn reads_through(&self) -> bool {
         !self.scratch.is_empty()
     }
 
-    /// `destination` = xor of the spans that were put behind `from`.
+    /// `destination` = xor of the sources.
     pub(crate) fn xor(&mut self, destination: Span, sources: impl IntoIterator<Item = Span>) {
         let from = self.spans.len() as u32;
         self.spans.push(destination);
@@ -420,27 +422,27 @@ impl Plan {
         self.push(Action::Compare, &[a, b]);
     }
 
-    /// Asks for the checksums of `span`.
+    /// Computes the checksums of `span`.
     pub(crate) fn checksum(&mut self, span: Span) {
         let all = self.checksums.last().map_or(0, |(_, all)| *all) + span.length.get() as usize;
         self.checksums.push((self.steps.len() as u32, all));
         self.push(Action::Checksum, &[span]);
     }
 
-    /// Verifies `span`, which lies in the `part` of what the step numbered `read` reads. What is
-    /// not as `expected` is as unreadable as that part.
+    /// Verifies `span`, which is the `part` of the data that step number `read` reads. If it is not
+    /// as `expected`, that part counts as unreadable.
     pub(crate) fn verify(&mut self, span: Span, read: u32, part: Columns, expected: Expected) {
         self.verified.push(Verified { step: self.steps.len() as u32, read, part, expected });
         self.push(Action::Checksum, &[span]);
     }
 
-    /// What `step` verifies, if it does.
+    /// What `step` verifies, if it is a verifying step.
     pub(crate) fn verified(&self, step: u32) -> Option<&Verified> {
         let index = self.verified.binary_search_by_key(&step, |verified| verified.step).ok()?;
         Some(&self.verified[index])
     }
 
-    /// How many checksums the steps up to `step` find, which asks for some itself.
+    /// The number of checksums up to and including `step`, which must compute some itself.
     pub(crate) fn checksums_up_to(&self, step: u32) -> usize {
         let index = self.checksums.binary_search_by_key(&step, |(step, _)| *step);
         self.checksums[index.expect("a step that asks for checksums")].1
@@ -451,7 +453,7 @@ impl Plan {
         &self.spans[step.spans.start as usize..step.spans.end as usize]
     }
 
-    /// Accesses to members: computations apart.
+    /// The number of accesses to members, without computations.
     pub fn accesses(&self) -> usize {
         self.steps
             .iter()

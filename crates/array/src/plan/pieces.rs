@@ -1,5 +1,5 @@
-//! Steps that several kinds of writes take: data is written, read before it is overwritten, and
-//! compared with what it was.
+//! Steps that several kinds of writes share: writing data, prereading it, and computing
+//! differences.
 
 use parlour_units::Sectors;
 
@@ -19,8 +19,8 @@ pub(super) fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeW
     }
 }
 
-/// Each record = old ⊕ new, from what stands in `old` of each piece; with checksums of both, if
-/// they are told, else with its own.
+/// Computes each record = old ⊕ new, from the old data in `old` for each piece. If the records are
+/// committed, their checksums are those of old and new content, otherwise those of the record.
 pub(super) fn plan_differences(
     plan: &mut Plan,
     pieces: &[Piece],
@@ -46,7 +46,7 @@ pub(super) fn plan_differences(
     }
 }
 
-/// Reads what a piece is about to overwrite.
+/// Reads the old data of a piece.
 pub(super) fn preread(plan: &mut Plan, view: StripeView<'_>, piece: &Piece) -> Old {
     let old = Old::of(piece, plan.scratch(piece.columns.length()));
     let location = view.locate(piece.unit, piece.columns.from);

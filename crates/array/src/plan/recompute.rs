@@ -1,4 +1,5 @@
-//! What is computed from the rest of a stripe: degraded reads, rebuild, resync, repair, scrub.
+//! Plans that compute units from the rest of a stripe: degraded reads, rebuild, resync, repair,
+//! scrub.
 
 use parlour_units::{Sectors, Unit};
 
@@ -10,7 +11,7 @@ use super::{Behind, Held, Plan, Span, Strategy};
 use crate::code::{Equation, UnitSet};
 
 impl Builder {
-    /// A read of pieces some of whose units are missing.
+    /// Reads pieces of which some units are missing.
     pub(crate) fn read_degraded(
         &mut self,
         plan: &mut Plan,
@@ -36,7 +37,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Reads `targets` themselves, to see whether they can be read.
+    /// Reads `targets` themselves, to find out whether they can be read.
     pub(crate) fn probe(
         &mut self,
         plan: &mut Plan,
@@ -50,8 +51,8 @@ impl Builder {
         }
     }
 
-    /// Computes `targets` from the rest of the stripe and writes them, `behind` what they should be
-    /// by that; with `verify`, reads them back.
+    /// Computes `targets` from the rest of the stripe and writes them. The records in `behind`,
+    /// which the parity lacks, are taken into account. With `verify`, the targets are read back.
     pub(crate) fn reconstruct(
         &mut self,
         plan: &mut Plan,
@@ -84,8 +85,8 @@ impl Builder {
         Ok(())
     }
 
-    /// Reads all units of a stripe and compares what should fit: copies by pairs, in the order
-    /// (0,1), (0,2), …, (1,2), …, and each other check unit with the sum that it should be.
+    /// Reads all units of a stripe and compares them: copies by pairs, in the order (0,1), (0,2),
+    /// …, (1,2), …, and each other check unit with the sum of its data units.
     pub(crate) fn verify(&mut self, plan: &mut Plan, view: StripeView<'_>, columns: Columns) {
         plan.strategy = Strategy::Verify;
         let spans: Vec<Span> = view.units().map(|unit| read_unit(plan, view, unit, columns)).collect();
@@ -108,7 +109,8 @@ impl Builder {
     }
 }
 
-/// Reads what each of `targets` can be computed from, each unit once. Returns the terms by target.
+/// Reads the units from which `targets` are computed, each unit once. Returns the terms for each
+/// target.
 fn read_targets(
     plan: &mut Plan,
     view: StripeView<'_>,
@@ -130,7 +132,7 @@ fn read_targets(
     Ok(computed)
 }
 
-/// The sum of `terms`, in a scratch buffer unless it is there already.
+/// The sum of `terms`, in a scratch buffer unless it is a single span already.
 fn plan_sum(plan: &mut Plan, terms: Vec<(Span, u8)>, columns: Columns) -> Span {
     if let [(only, 1)] = terms[..] {
         return only;
@@ -140,8 +142,8 @@ fn plan_sum(plan: &mut Plan, terms: Vec<(Span, u8)>, columns: Columns) -> Span {
     result
 }
 
-/// Reads what `unit` can be computed from: the first copy that is there, or what its code says.
-/// Returns where each was read to, and by what it is to be multiplied.
+/// Reads the units from which `unit` is computed: the first copy that is there, or the units that
+/// the code names. Returns for each where it was read to, and its coefficient.
 pub(super) fn read_others(
     plan: &mut Plan,
     view: StripeView<'_>,
@@ -152,7 +154,7 @@ pub(super) fn read_others(
     Ok(terms.into_iter().map(|(other, by)| (read_unit(plan, view, other, columns), by)).collect())
 }
 
-/// Reads columns of a unit into a scratch buffer of their own.
+/// Reads columns of a unit into a new scratch buffer.
 fn read_unit(plan: &mut Plan, view: StripeView<'_>, unit: Unit, columns: Columns) -> Span {
     let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
     let location = view.locate(unit, columns.from);
@@ -160,7 +162,7 @@ fn read_unit(plan: &mut Plan, view: StripeView<'_>, unit: Unit, columns: Columns
     span
 }
 
-/// Reads what parity is behind by, unless it is in memory.
+/// Reads a record that the parity lacks, unless it is in memory.
 fn read_behind(plan: &mut Plan, behind: &Behind) -> Span {
     match behind.held {
         Held::Memory(span) => span,
@@ -173,7 +175,7 @@ fn read_behind(plan: &mut Plan, behind: &Behind) -> Span {
     }
 }
 
-/// Reads what was written and compares it with what should stand there.
+/// Reads back what was written and compares it with the expected content.
 fn read_back(plan: &mut Plan, view: StripeView<'_>, units: &[Unit], columns: Columns, expected: &[Span]) {
     plan.next_phase();
     let spans: Vec<Span> = units.iter().map(|unit| read_unit(plan, view, *unit, columns)).collect();

@@ -1,4 +1,4 @@
-//! What a plan is made from: a stripe as the array sees it now, and what is to be written to it.
+//! The input of a plan: a stripe as the array sees it now, and the data to be written to it.
 
 use parlour_units::{Sectors, Stripe, Unit};
 
@@ -19,11 +19,12 @@ pub(crate) struct StripeView<'a> {
     pub(crate) missing: UnitSet,
     /// Old data that need not be read.
     pub(crate) cached: &'a [Cached],
-    /// Where units are, where they float.
+    /// The current places of units, if units float.
     pub(crate) floats: Option<&'a Floats>,
 }
 
-/// Where old content stands: from `column` of `unit` on, at `start` of the source.
+/// The place of old content: it covers `unit` from `column` on, and begins at `start` of the
+/// source.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Old {
     pub(super) unit: Unit,
@@ -33,12 +34,12 @@ pub(super) struct Old {
 }
 
 impl Old {
-    /// What `piece` overwrites, at the start of `source`.
+    /// The old data of `piece`, at the start of `source`.
     pub(super) fn of(piece: &Piece, source: Source) -> Old {
         Old { unit: piece.unit, source, column: piece.columns.from, start: Sectors::ZERO }
     }
 
-    /// What is read of `unit` from `column` on, to the start of `source`.
+    /// The content of `unit` from `column` on, at the start of `source`.
     pub(super) fn read(unit: Unit, source: Source, column: Sectors) -> Old {
         Old { unit, source, column, start: Sectors::ZERO }
     }
@@ -48,7 +49,7 @@ impl Old {
     }
 }
 
-/// More is missing than the code can make up for.
+/// More units are missing than the code can compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lost;
 
@@ -99,23 +100,23 @@ impl StripeView<'_> {
         self.checks().filter(move |unit| !self.missing.has(*unit))
     }
 
-    /// The check units that are there and change when one of `data` does.
+    /// The present check units that change when one of `data` changes.
     pub(super) fn changed_checks(&self, data: UnitSet) -> impl Iterator<Item = Unit> {
         self.present_checks().filter(move |check| !self.code().depends(*check).and(data).is_empty())
     }
 }
 
-/// What a write writes.
+/// The content that a write writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// The host's payload.
     Host,
-    /// Zeroes; whole stripes may give their space back.
+    /// Zeroes; whole stripes may be unmapped.
     Zeroes { may_unmap: bool },
 }
 
 impl Content {
-    /// Whether whole stripes give their space back.
+    /// Whether whole stripes are unmapped.
     pub(crate) fn unmaps(self) -> bool {
         self == (Content::Zeroes { may_unmap: true })
     }
@@ -138,38 +139,38 @@ pub(crate) struct StripeWrite<'a> {
     pub(crate) durable: bool,
 }
 
-/// How a write to a healthy stripe goes to the log.
+/// How a write to a stripe without missing units is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogMethod {
-    /// Difference of old and new data.
+    /// The difference of old and new data is logged.
     Update,
-    /// New parity.
+    /// New parity is logged.
     Overwrite,
-    /// New parity in place; what the log holds for the stripe no longer counts.
+    /// New parity is written in place; earlier records of the stripe no longer count.
     Cancel,
-    /// The same, where all units become zeroes, parity too.
+    /// The same, and all units become zeroes, including the parity.
     Zero,
 }
 
 impl LogMethod {
-    /// Whether its record only voids what the log holds: parity is written in place.
+    /// Whether its record has no payload and only cancels earlier records: parity is written in
+    /// place.
     pub(crate) fn is_bare(self) -> bool {
         matches!(self, LogMethod::Cancel | LogMethod::Zero)
     }
 }
 
-/// Room in the log that is reserved for a plan: record `n` of the plan tells of these
-/// columns.
+/// Room in the log that is reserved for a plan: the columns of one of its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    /// The unit whose difference is told; the check unit where new parity is.
+    /// The unit whose difference is logged; the check unit for new parity.
     pub(crate) unit: Unit,
     pub(crate) columns: Columns,
     /// It has no payload: a cancel or zero record.
     pub(crate) bare: bool,
 }
 
-/// Whether `pieces` are the same columns of each data unit.
+/// Whether `pieces` cover the same columns of every data unit.
 pub(crate) fn is_whole(layout: &Layout, pieces: &[Piece]) -> bool {
     pieces.len() == usize::from(layout.data_units())
         && pieces.iter().all(|piece| piece.columns == pieces[0].columns)

@@ -5,53 +5,53 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Effect, Fault, Identity, MemberInfo, Operation, Outcome, Repair, Slice};
 
-/// One thing that happened at the array's seam.
+/// One event at the array's seam.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Entry {
-    /// The array was told this.
+    /// An input of the array.
     Told(Input),
-    /// The array answered this, in words.
+    /// An output of the array, as text.
     Answered(String),
 }
 
-/// What an array is told. Times are nanoseconds since it was opened; places and lengths are
+/// An input of the array. Times are nanoseconds since it was opened; places and lengths are in
 /// sectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the fields are the parameters of the array's functions of the same names")]
 pub enum Input {
-    /// A credit is asked for.
+    /// A buffer is requested.
     Reserve { length: u64 },
-    /// A buffer is given back.
+    /// A buffer is released.
     Release { buffer: u64 },
     /// A host's request.
     Submit { now: u64, tag: u64, operation: Asked, at: u64, length: u64, buffer: Option<u64> },
-    /// A part of one, whose payload begins at `start` in the buffer.
+    /// A part of a request, whose payload begins at `start` in the buffer.
     SubmitPart { now: u64, tag: u64, operation: Asked, at: u64, length: u64, buffer: Option<u64>, start: u64 },
-    /// What became of an effect.
+    /// The outcome of an effect.
     Complete { now: u64, effect: u64, outcome: Became },
-    /// Time has come.
+    /// A timeout.
     Timeout { now: u64 },
-    /// To be stopped.
+    /// The array is to be stopped.
     Stop { now: u64 },
     /// A member is to be failed.
     Fail { now: u64, slot: u16 },
-    /// A failed member is to be forgotten.
+    /// A failed member is to be removed.
     Remove { now: u64, slot: u16 },
-    /// A spare comes.
+    /// A spare is added.
     AddSpare { now: u64, info: JoiningMember },
     /// A member is replaced.
     Replace { now: u64, slot: u16, info: JoiningMember },
-    /// A rebuild is to go on.
+    /// A rebuild is to continue.
     Rebuild { now: u64 },
     /// A scrub is to begin.
     Scrub { now: u64, repair: Repair },
-    /// The scrub under way is to be broken off.
+    /// The scrub under way is to be cancelled.
     CancelScrub { now: u64 },
 }
 
-/// What a host asks.
+/// The operation of a host's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the array's `Operation`, word for word")]
@@ -63,7 +63,7 @@ pub enum Asked {
     Flush,
 }
 
-/// What became of an effect.
+/// The outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[expect(missing_docs, reason = "the array's `Outcome` and `Fault`, word for word")]
@@ -80,7 +80,7 @@ pub enum Became {
     Undurable,
 }
 
-/// A member that comes.
+/// A new member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the array's `MemberInfo`, word for word")]
 pub struct JoiningMember {

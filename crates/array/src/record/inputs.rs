@@ -1,4 +1,4 @@
-//! What an array is opened from, as read from its members.
+//! The input for opening an array, as read from its members.
 
 use parlour_units::{Instant, Sectors};
 use serde::{Deserialize, Serialize};
@@ -8,10 +8,10 @@ use crate::{
     Simulated, Superblock, Tuning, Verdict,
 };
 
-/// All that opening an array depends on.
+/// Everything that the opening of an array depends on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpeningInputs {
-    /// What may be members, in the order in which they were named.
+    /// Candidates for members, in the order in which they were named.
     pub candidates: Vec<CandidateInput>,
     /// By slot: both write-intent bitmaps, as read.
     pub bitmaps: Vec<Banks>,
@@ -19,33 +19,33 @@ pub struct OpeningInputs {
     pub tables: Vec<Banks>,
     /// By slot: both bad-block logs, as read.
     pub bad_block_logs: Vec<Banks>,
-    /// Commit logs, as read, by slot. They are long, and kept only where the opening is to be
-    /// recorded.
+    /// By slot: the commit log, as read. Commit logs are long; they are kept only if the opening is
+    /// to be recorded.
     pub commits: Vec<Vec<u8>>,
     /// This session's identity.
     pub session: Identity,
-    /// Whether nothing may be written.
+    /// Whether to open without writing.
     pub read_only: bool,
-    /// Whether to open though something may be lost.
+    /// Whether to open although data may be lost.
     pub force: bool,
     /// Bounds, thresholds and pace.
     #[serde(with = "super::tuning")]
     pub tuning: Tuning,
-    /// What only simulated arrays do.
+    /// Settings that only simulated arrays have.
     #[serde(default)]
     pub simulated: Simulated,
 }
 
-/// Something that may be a member.
+/// A device or file that may be a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CandidateInput {
     /// Its path.
     pub name: String,
     /// Its length in sectors.
     pub length: u64,
-    /// Whether zeroes give space back there.
+    /// Whether zeroed ranges are unmapped there.
     pub unmaps: bool,
-    /// Both copies of the superblock; empty where the member is too short for one.
+    /// Both copies of the superblock; empty if the member is too short.
     pub superblocks: [Vec<u8>; 2],
 }
 
@@ -59,7 +59,7 @@ impl OpeningInputs {
         Assembly::new(&candidates)
     }
 
-    /// Opens the array at its beginning of time.
+    /// Opens the array at time zero.
     ///
     /// # Errors
     /// As [`Array::open`].
@@ -69,7 +69,8 @@ impl OpeningInputs {
         self.open_with(assembly, commits)
     }
 
-    /// The same with what the members' commit logs hold, whose bytes are not kept.
+    /// The same, with the content of the members' commit logs given separately, because their bytes
+    /// are not kept.
     ///
     /// # Errors
     /// As [`Array::open`].

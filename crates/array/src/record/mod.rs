@@ -1,9 +1,9 @@
-//! Recording what an array was told and what it answered, and replaying it into a fresh array.
+//! Recording an array's inputs and outputs, and replaying them into a fresh array.
 //!
-//! The array is a state machine: told the same, it answers the same, in whatever world. A
-//! [`Recording`] holds what it was opened from and then, in order, each input and each answer.
-//! [`replay()`] opens a fresh array, feeds it the inputs and compares the answers one for one.
-//! Where a recording goes is for the world to say ([`Sink`]).
+//! The array is a state machine: the same inputs give the same outputs, with every driver. A
+//! [`Recording`] holds the input of the opening and then, in order, each input and each output.
+//! [`replay()`] opens a fresh array, feeds it the inputs and compares the outputs one by one. The
+//! driver decides where a recording is stored ([`Sink`]).
 
 mod entry;
 mod inputs;
@@ -16,28 +16,28 @@ pub use inputs::{CandidateInput, OpeningInputs};
 pub use recorded::Recorded;
 pub use replay::{FirstDifference, replay};
 
-/// What an array was opened from, was told, and answered.
+/// An array's opening, its inputs, and its outputs.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    /// What it was opened from; absent until a session has begun.
+    /// The input of the opening; `None` before a session has begun.
     pub opening: Option<OpeningInputs>,
-    /// What happened, in order.
+    /// All events, in order.
     pub entries: Vec<Entry>,
 }
 
-/// Where a recording goes.
+/// The destination of a recording.
 pub trait Sink: std::fmt::Debug + Send {
-    /// An array was opened from this.
+    /// An array was opened from this input.
     fn begin(&mut self, opening: &OpeningInputs);
-    /// Something happened.
+    /// An event happened.
     fn note(&mut self, entry: Entry);
-    /// What was recorded so far, if it is kept here.
+    /// The recording so far, if it is kept here.
     fn recording(&self) -> Option<&Recording> {
         None
     }
 }
 
-/// It is kept in memory.
+/// Keeps the recording in memory.
 impl Sink for Recording {
     fn begin(&mut self, opening: &OpeningInputs) {
         self.opening = Some(opening.clone());

@@ -1,4 +1,4 @@
-//! The array behind its seam, with somebody writing down what passes, if anybody does.
+//! The array behind its seam, with an optional recorder.
 
 use parlour_units::{Instant, Member, Sectors, Slot};
 
@@ -9,7 +9,8 @@ use crate::{
     Slice,
 };
 
-/// An array whose inputs and answers are recorded. Without a recorder it costs a test of a pointer.
+/// An array whose inputs and outputs can be recorded. Without a recorder this costs a test of a
+/// pointer.
 #[derive(Debug)]
 pub struct Recorded {
     array: Array,
@@ -17,7 +18,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// An array that was just opened, and has not been asked anything.
+    /// An array that was just opened and has had no input yet.
     pub fn new(array: Array, opening: &OpeningInputs, mut recorder: Option<Box<dyn Sink>>) -> Recorded {
         if let Some(recorder) = &mut recorder {
             recorder.begin(opening);
@@ -25,12 +26,12 @@ impl Recorded {
         Recorded { array, recorder }
     }
 
-    /// The array, to be asked what changes nothing.
+    /// The array, for calls that change nothing.
     pub fn get(&self) -> &Array {
         &self.array
     }
 
-    /// What was recorded so far, if it is kept in memory.
+    /// The recording so far, if it is kept in memory.
     pub fn recording(&self) -> Option<&Recording> {
         self.recorder.as_ref()?.recording()
     }

@@ -11,28 +11,28 @@ use crate::{Array, AssemblyError, BufferId, EffectId, Request, Tag};
 /// Where a fresh array first differed from the recorded one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FirstDifference {
-    /// The recording does not begin with what the array was opened from.
+    /// The recording does not begin with the input of an opening.
     #[error("the recording lacks what the array was opened from; record again, from the server's start")]
     NoOpening,
-    /// The recorded array could be opened and this one cannot.
+    /// The recorded array could be opened, but this one cannot.
     #[error("the array cannot be opened as it was when recorded: {0}")]
     Opening(#[from] AssemblyError),
-    /// It answered something else.
+    /// The outputs differ.
     #[error("entry {entry} differs: recorded was '{recorded}', and now it is '{now}'")]
     Answer {
-        /// Which entry, from 0.
+        /// The number of the entry, from 0.
         entry: usize,
-        /// What was recorded.
+        /// The recorded output.
         recorded: String,
-        /// What the fresh array answered.
+        /// The output of the fresh array.
         now: String,
     },
-    /// It answered more than was recorded.
+    /// The fresh array had more outputs than were recorded.
     #[error("after the last entry the array answers '{0}', which was not recorded")]
     More(String),
 }
 
-/// Feeds what was told to a fresh array, and compares its answers with those recorded.
+/// Feeds the recorded inputs to a fresh array, and compares its outputs with the recorded ones.
 ///
 /// # Errors
 /// The first difference.
@@ -54,9 +54,9 @@ pub fn replay(recording: &Recording) -> Result<(), FirstDifference> {
 
 struct Player {
     array: Array,
-    /// Names of buffers by number: the array alone can make them.
+    /// Buffers by number; only the array can make them.
     buffers: Vec<Option<BufferId>>,
-    /// What functions returned, until it is compared.
+    /// Results of functions that are not compared yet.
     results: VecDeque<String>,
 }
 
@@ -70,7 +70,8 @@ impl Player {
                 format!("{buffer:?}")
             }
             Input::Release { buffer } => {
-                // A buffer that was never given here was different before, and that has been said.
+                // A buffer that is not known here was a difference earlier, which was already
+                // reported.
                 if let Some(buffer) = self.buffer(*buffer) {
                     self.array.release(buffer);
                 }
@@ -129,7 +130,8 @@ impl Player {
         *self.buffers.get(usize::try_from(number).ok()?)?
     }
 
-    /// The next answer must be `recorded`. What kind of answer that is shows by how it begins.
+    /// Compares the next output with `recorded`. The beginning of `recorded` shows the kind of
+    /// output.
     fn compare(&mut self, entry: usize, recorded: &str) -> Result<(), FirstDifference> {
         let now = match self.results.pop_front() {
             Some(result) => Some(result),

@@ -1,20 +1,20 @@
-//! Floating data and parity (Menon and Kasson 1992; Stodolsky §4, figure 14): where in its cylinder
-//! each unit is now.
+//! Floating data and parity (Menon and Kasson 1992; Stodolsky §4, figure 14): the current position
+//! of each unit in its cylinder.
 //!
 //! The layout gives each unit a *home*, and leaves a track's worth of positions of each cylinder
-//! free. A small write puts a unit into whatever free position the heads reach first, and the
-//! position that it leaves is free from then on. So a unit never leaves its cylinder, and the array
-//! needs to know nothing of rotation: the driver, which does, chooses among
-//! [`Array::free_positions`] when it begins an access, and says which it took
+//! free. A small write puts a unit into the free position that the heads reach first; its former
+//! position becomes free. So a unit never leaves its cylinder, and the array needs no knowledge of
+//! rotation. The driver has this knowledge: when it begins an access it chooses among
+//! [`Array::free_positions`], and it reports its choice
 //! ([`Outcome::Placed`](crate::Outcome::Placed)).
 //!
-//! - A unit is moved only under the exclusive lock of its stripe, and from its position to one that
-//!   is free when the driver answers.
-//! - Reads take no lock: what they read is not written to before they are answered, though the unit
-//!   be elsewhere by then.
+//! - A unit is moved only under the exclusive lock of its stripe, and only to a position that is
+//!   free when the driver answers.
+//! - Reads take no lock. A position that is being read is not written to before the read is
+//!   answered, even if the unit has moved meanwhile.
 //!
-//! The map is kept in memory alone (the paper asks for fault-tolerant memory in the controller): an
-//! array that floats is lost when it is stopped, and only simulations have one.
+//! The map is kept in memory only (the paper asks for fault-tolerant memory in the controller). An
+//! array with floating units is lost when it is stopped, and only simulations use one.
 
 use std::collections::BTreeMap;
 
@@ -24,30 +24,31 @@ use crate::geometry::Geometry;
 use crate::layout::Location;
 use crate::organization::Update;
 
-/// Of a position: nothing is in it.
+/// Marks a position without a unit.
 const NOTHING: u16 = u16::MAX;
 
-/// Where units are. See the module.
+/// The current positions of units. See the module.
 #[derive(Debug)]
 pub(crate) struct Floats {
     unit: Sectors,
-    /// Positions of a cylinder, and the units that have their homes in the first of them.
+    /// Positions of a cylinder, and the number of units, whose homes are the first of the
+    /// positions.
     positions: u64,
     units: u64,
     cylinders: usize,
     data_start: Sector,
-    /// By slot, then cylinder; none where all units are at home.
+    /// By slot, then cylinder; `None` while all units are at home.
     bitmaps: Vec<Option<Cylinder>>,
-    /// Positions that are being read, by member and where they begin.
+    /// Positions that are being read, by member and first sector.
     reading: BTreeMap<(Member, Sector), u32>,
 }
 
-/// Where the units of a cylinder are.
+/// The positions of the units of a cylinder.
 #[derive(Debug)]
 struct Cylinder {
-    /// By unit.
+    /// By unit: its position.
     position_of: Box<[u16]>,
-    /// By position.
+    /// By position: its unit.
     unit_in: Box<[u16]>,
 }
 
@@ -59,7 +60,7 @@ impl Cylinder {
 }
 
 impl Floats {
-    /// The map of a new array, if units float in it.
+    /// The map of a new array, if its units float.
     pub(crate) fn new(geometry: &Geometry) -> Option<Floats> {
         let (positions, units) = geometry.layout().positions()?;
         let unit = geometry.layout().unit_length();
@@ -76,20 +77,21 @@ impl Floats {
         })
     }
 
-    /// Which map, which position, and how far into it.
+    /// The index of the cylinder's map, the position, and the distance from the start of the
+    /// position.
     fn find(&self, location: Location) -> (usize, u64, Sectors) {
         let (position, offset) = (location.at.from_start() / self.unit, location.at.from_start() % self.unit);
         let map = location.slot.as_usize() * self.cylinders + (position / self.positions) as usize;
         (map, position % self.positions, offset)
     }
 
-    /// `slot`, but in another position of its cylinder.
+    /// The same place in another position of the cylinder.
     fn in_position(&self, location: Location, from: u64, to: u64) -> Location {
         let first = location.at.from_start() - self.unit * from;
         Location { at: Sector::ZERO + first + self.unit * to, ..location }
     }
 
-    /// Where what has its home at `home` is now.
+    /// The current place of the sector with this home.
     pub(crate) fn locate(&self, home: Location) -> Location {
         let (map, unit, _) = self.find(home);
         match &self.bitmaps[map] {
@@ -98,7 +100,8 @@ impl Floats {
         }
     }
 
-    /// The home of what is at `slot`; none where nothing is. The inverse of [`Floats::locate`].
+    /// The home of the sector at `location`; `None` if the position is free. The inverse of
+    /// [`Floats::locate`].
     pub(crate) fn home(&self, location: Location) -> Option<Location> {
         let (map, position, _) = self.find(location);
         let unit = match &self.bitmaps[map] {
@@ -109,8 +112,8 @@ impl Floats {
         (unit != u64::from(NOTHING)).then(|| self.in_position(location, position, unit))
     }
 
-    /// The positions of the cylinder of `slot` into which the unit there may be moved, in their
-    /// order: its own, where it has to stay.
+    /// The positions to which the unit at `location` may be moved, in order; only its own, if it
+    /// has to stay.
     fn free(&self, location: Location, member: Member) -> impl Iterator<Item = Location> + '_ {
         let (map, from, _) = self.find(location);
         let is_free = move |position: u64| match &self.bitmaps[map] {
@@ -125,7 +128,7 @@ impl Floats {
         free.chain(stays)
     }
 
-    /// The same, as sectors of the member that stands in `slot`.
+    /// The same, as sectors of the member in `slot`.
     pub(super) fn free_on(
         &self,
         slot: Slot,
@@ -136,17 +139,17 @@ impl Floats {
         self.free(location, member).map(|location| self.data_start + location.at.from_start())
     }
 
-    /// The unit that was at `from` of the member in `slot` is at `to` now.
+    /// The unit of the member in `slot` was moved from sector `from` to sector `to`.
     pub(super) fn moved_on(&mut self, slot: Slot, from: Sector, to: Sector) {
         self.moved(self.in_data(slot, from), self.in_data(slot, to));
     }
 
-    /// Where in the data area a sector of the member in `slot` is.
+    /// The place in the data area of a sector of the member in `slot`.
     fn in_data(&self, slot: Slot, at: Sector) -> Location {
         Location { slot, at: Sector::ZERO + (at - self.data_start) }
     }
 
-    /// The unit at `from` is at `to` now.
+    /// The unit at `from` was moved to `to`.
     fn moved(&mut self, from: Location, to: Location) {
         if from == to {
             return;
@@ -170,14 +173,14 @@ impl Floats {
         positions.map(move |position| Sector::ZERO + unit * position)
     }
 
-    /// A read begins: what it reads stays as it is.
+    /// A read begins: the positions that it reads must not be written meanwhile.
     pub(crate) fn hold(&mut self, member: Member, at: Sector, length: Sectors) {
         for position in self.touched(at, length) {
             *self.reading.entry((member, position)).or_default() += 1;
         }
     }
 
-    /// It is answered.
+    /// The read is answered.
     pub(crate) fn let_go(&mut self, member: Member, at: Sector, length: Sectors) {
         for position in self.touched(at, length) {
             let count = self.reading.get_mut(&(member, position)).expect("what is let go was held");

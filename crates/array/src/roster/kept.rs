@@ -1,4 +1,4 @@
-//! What is remembered of a member that may return.
+//! The facts by which a returning member is recognized.
 
 use crate::format::banks::Banks;
 use crate::format::horizon::SESSION_WRITES_BITS;
@@ -7,26 +7,27 @@ use crate::identity::Identity;
 use crate::older::newest_bitmap;
 use crate::planted::{Bug, is_planted};
 
-/// What is remembered of a member that was whole when it was seen last.
+/// The facts that are remembered of a member that was whole when it was last seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kept {
-    /// The first eight bytes of the last session that it saw begin.
+    /// The first eight bytes of the identity of the last session whose beginning it recorded.
     session: u64,
-    /// No superblock of its own has a higher sequence number: else it was used apart.
+    /// The highest sequence number of its own superblocks: with a higher one, it was used
+    /// separately.
     sequence: u32,
-    /// It holds at least so many of the session's bitmaps: else it is a copy that was taken
-    /// earlier.
+    /// The least number of the session's bitmaps that it holds: with fewer, it is a copy that was
+    /// taken earlier.
     bitmaps: u32,
 }
 
 impl Kept {
-    /// As a member table has it.
+    /// From an entry of a member table.
     pub(crate) fn from_entry(session: u64, sequence: u32, bitmaps: u32) -> Kept {
         Kept { session, sequence, bitmaps }
     }
 
-    /// `map` is the newest map that it holds, of those of the session with this number and those
-    /// before.
+    /// `map` is the sequence number of the newest bitmap that it holds, written in the session
+    /// `session_number` or before.
     pub(crate) fn new(
         session: Option<Identity>,
         sequence: u64,
@@ -45,9 +46,9 @@ impl Kept {
         EntryState::MayReturn { session: self.session, sequence: self.sequence, bitmaps: self.bitmaps }
     }
 
-    /// Whether a member with this superblock is the one, as it was when it was seen last. When it
-    /// was excluded as soon as a session had begun, its superblock perhaps does not yet say that
-    /// this opening came to its end.
+    /// Whether a member with this superblock is the remembered one, in the state in which it was
+    /// last seen. If the member was excluded at the very beginning of a session, its superblock may
+    /// not yet record the end of the opening.
     pub(crate) fn is(self, superblock: &Superblock) -> bool {
         let seen = [Some(superblock.session()), superblock.last_completed()];
         let same = seen.map(|seen| seen.map(short)).contains(&Some(self.session));
@@ -55,7 +56,8 @@ impl Kept {
         same && superblock.sequence <= u64::from(self.sequence)
     }
 
-    /// Whether a member with this superblock and these bitmaps lacks one that it had.
+    /// Whether a member with this superblock and these bitmaps lacks a bitmap that the remembered
+    /// one had.
     pub(crate) fn is_newer(self, superblock: &Superblock, bitmaps: &Banks, regions: u32) -> bool {
         let least = (superblock.session_number << SESSION_WRITES_BITS) + u64::from(self.bitmaps);
         self.bitmaps > 0
@@ -64,7 +66,7 @@ impl Kept {
     }
 }
 
-/// How a session is called in a member table.
+/// The short form of a session's identity in a member table.
 fn short(session: Identity) -> u64 {
     let (first, _) = session.0.split_at(8);
     u64::from_le_bytes(first.try_into().expect("an identity has sixteen bytes"))

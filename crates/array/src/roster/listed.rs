@@ -1,21 +1,21 @@
-//! The blocks that cannot be read, as the array knows them now. What members hold of the list is
-//! kept in `bad_blocks.rs`.
+//! The bad-block log as the array has it in memory. `durable/bad_blocks.rs` keeps track of what is
+//! on members.
 
 use parlour_units::{Sector, Sectors, Slot};
 
 use crate::format::bad_block_log::{BadBlockLog, Full};
 
-/// See the module. Its versions are numbered, so that it can be said which of them are durable.
+/// See the module. The versions are numbered, to know which of them are durable.
 #[derive(Debug)]
 pub(crate) struct ListedBlocks {
     list: BadBlockLog,
     version: u64,
-    /// The last version that put something on the list.
+    /// The last version that added something to the list.
     addition: u64,
 }
 
 impl ListedBlocks {
-    /// What was found at the opening. Unless it is empty it is to be written again.
+    /// The list that was found at the opening. Unless it is empty, it has to be written again.
     pub(crate) fn new(list: BadBlockLog) -> ListedBlocks {
         let version = u64::from(!list.is_empty());
         ListedBlocks { list, version, addition: version }
@@ -26,7 +26,7 @@ impl ListedBlocks {
         !self.list.is_empty() && self.list.overlaps(slot, at, length)
     }
 
-    /// Puts blocks on the list. Says whether any was not on it yet.
+    /// Puts blocks on the list. Returns whether any was new.
     pub(crate) fn insert(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
         let any = self.list.insert(slot, at, length)?;
         if any {
@@ -36,14 +36,14 @@ impl ListedBlocks {
         Ok(any)
     }
 
-    /// Takes blocks off the list. Says whether any was on it.
+    /// Takes blocks off the list. Returns whether any was on it.
     pub(super) fn remove(&mut self, slot: Slot, at: Sector, length: Sectors) -> bool {
         let any = !self.list.is_empty() && self.list.remove(slot, at, length);
         self.version += u64::from(any);
         any
     }
 
-    /// The blocks: slots, and sectors of the members there.
+    /// The blocks: slot, and first sector on the member.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (Slot, Sector)> + '_ {
         self.list.blocks()
     }

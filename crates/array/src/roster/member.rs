@@ -1,4 +1,4 @@
-//! A member as a device: its length, its queue, its errors, and what is not flushed yet.
+//! A member as a device: its length, its queue, its errors, and whether it has unflushed writes.
 
 use std::ops::Add;
 
@@ -9,18 +9,18 @@ use crate::effect::{Action, Class};
 use crate::errors::RecentErrors;
 use crate::identity::Identity;
 
-/// A member as the driver gave it.
+/// A member as the driver describes it.
 #[derive(Clone, Debug)]
 pub struct MemberInfo {
     /// Its identity, as in its superblock.
     pub identity: Identity,
     /// Its length.
     pub length: Sectors,
-    /// Whether zeroed ranges give their space back and surely read as zeroes.
+    /// Whether zeroed ranges are unmapped and are certain to read as zeroes.
     pub unmaps: bool,
 }
 
-/// What went to and from a member.
+/// The accesses to a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Reads.
@@ -35,30 +35,30 @@ pub struct Traffic {
     pub flushes: u64,
 }
 
-/// A member: what passes to and from it, and how it does.
+/// A member: its accesses and its condition.
 #[derive(Debug)]
 pub(super) struct MemberRecord {
     pub(super) info: MemberInfo,
-    /// Accesses handed out and not answered.
+    /// Accesses that were handed out and are not answered yet.
     pub(super) queue: u32,
     /// Where the last access ended.
     pub(super) head: Sector,
-    /// Whether a write was answered since its last flush began.
+    /// Whether a write was answered since the last flush of the member began.
     pub(super) unflushed: bool,
     /// Flushes under way.
     pub(super) flushing: u32,
-    /// A flush failed, and the member had to be kept: what it was to make durable is lost perhaps,
-    /// and a later flush that succeeds would not say so.
+    /// A flush failed, and the member had to be kept. The writes before that flush may be lost, and
+    /// a later flush that succeeds would not report that.
     pub(super) flush_failed: bool,
-    /// Read errors since it came.
+    /// Read errors since the member was added.
     pub(super) errors: u32,
     pub(super) recent_errors: RecentErrors,
     /// By class.
     pub(super) traffic: [Traffic; 5],
-    /// Which copy of the superblock is written first: the one that is damaged or older at the
-    /// opening, so that a sound one is left at any time.
+    /// The copy of the superblock that is written first: the one that was damaged or older at the
+    /// opening, so that a sound copy is left at any time.
     pub(super) worse_copy: usize,
-    /// Whose session its superblocks name.
+    /// The session that its superblocks name.
     pub(super) epoch: Epoch,
 }
 
@@ -93,7 +93,7 @@ impl MemberRecord {
         }
     }
 
-    /// An access of it is handed out.
+    /// An access to the member is handed out.
     pub(super) fn note_handed_out(&mut self, class: Class, action: Action) {
         self.queue += 1;
         match action {
@@ -119,7 +119,7 @@ impl MemberRecord {
         }
     }
 
-    /// An access of it is answered.
+    /// An access to the member is answered.
     pub(super) fn note_answered(&mut self, action: Action) {
         self.queue -= 1;
         self.unflushed |= action.changes();

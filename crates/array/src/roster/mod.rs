@@ -1,10 +1,10 @@
-//! Which members stand in which slots, and how they are.
+//! The roster: which members are in which slots, and their state.
 //!
 //! A *slot* is a column of the layout; a *member* is a device, as the driver numbered it. They have
 //! the same number until a spare or a replacement takes a failed member's slot.
 //!
-//! This is what is known of members, and nothing is decided here: excluding one is a matter of
-//! `maintenance/members.rs`.
+//! The roster holds facts and decides nothing: `maintenance/members.rs` decides which member is
+//! excluded.
 
 pub(crate) mod epoch;
 pub(crate) mod floating;
@@ -30,47 +30,47 @@ use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::plan::StripeView;
 
-/// How the member in a slot stands.
+/// The state of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotState {
-    /// It holds all that it should.
+    /// Its member is whole.
     Active,
-    /// It holds what it should in the stripes that are rebuilt: see [`Roster::rebuilt`].
+    /// Its member holds the stripes that are rebuilt: see [`Roster::rebuilt`].
     Rebuilding,
-    /// There is none, or it is not believed.
+    /// There is no member, or the member is not believed.
     Failed,
 }
 
-/// How a slot is at the opening.
+/// A slot at the opening.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
     /// The member in it, if it is there.
     pub(crate) info: Option<MemberInfo>,
     pub(crate) state: SlotState,
-    /// Who stands in it, or stood in it last.
+    /// The identity of its member, or of the last one.
     pub(crate) identity: Identity,
     /// See [`SlotRecord::keeps`].
     pub(crate) keeps: Option<Kept>,
 }
 
-/// A slot, and the member that stands in it.
+/// A slot, and its member.
 #[derive(Debug)]
 struct SlotRecord {
     member: Option<Member>,
     state: SlotState,
-    /// Of the member that stands here, or stood here last.
+    /// The identity of its member, or of the last one.
     identity: Identity,
-    /// The turn at which this member came to stand here: plans made before are not for it.
+    /// The turn at which this member took the slot: plans that were made before do not address it.
     since: u64,
-    /// Where the member is not active: it holds what it should, but for regions that the bitmap
-    /// calls out of sync.
+    /// If the member is not active: it is whole except for regions that the bitmap marks out of
+    /// sync.
     keeps: Option<Kept>,
-    /// While it is rebuilt: the stripes that it holds.
+    /// During a rebuild: the stripes that are rebuilt.
     rebuilt: Frontier,
 }
 
-/// As many members are numbered from one opening to the next; the number behind them is no
-/// member's.
+/// The number of members that can be numbered from one opening to the next; no member has this
+/// number itself.
 const NUMBERS: usize = u16::MAX as usize;
 
 /// Slots and members.
@@ -81,15 +81,15 @@ pub(crate) struct Roster {
     members: Vec<Option<MemberRecord>>,
     spares: Vec<Member>,
     degraded: bool,
-    /// Whether members are absent that may return, or are returning.
+    /// Whether members that may return are absent, or are returning.
     awaits: bool,
     /// Counts changes of slots' states.
     changes: u64,
-    /// Counts members that came to stand in a slot.
+    /// Counts how often a member took a slot.
     turn: u64,
-    /// Where units are, where they float.
+    /// The current places of units, if units float.
     floats: Option<Floats>,
-    /// What cannot be read.
+    /// The bad-block log.
     pub(crate) listed: ListedBlocks,
 }
 
@@ -132,8 +132,8 @@ impl Roster {
         roster
     }
 
-    /// What was found of each member's superblocks, in the order of their numbers: which copy is to
-    /// be written first, and whose session they name.
+    /// Takes the state of each member's superblocks, in the order of numbers: the copy to write
+    /// first, and the session that they name.
     pub(crate) fn note_superblocks(&mut self, found: impl Iterator<Item = Option<(usize, Epoch)>>) {
         for (record, found) in self.members.iter_mut().zip(found) {
             if let (Some(record), Some((worse_copy, epoch))) = (record, found) {
@@ -142,8 +142,8 @@ impl Roster {
         }
     }
 
-    /// Whether there is a number for another member. A number is never given twice: accesses of the
-    /// one before may still be under way.
+    /// Whether there is a number for another member. A number is never given twice, because
+    /// accesses to the earlier member may still be under way.
     pub(crate) fn can_number(&self) -> bool {
         self.members.len() < NUMBERS
     }
@@ -151,7 +151,7 @@ impl Roster {
     /// Numbers a new member.
     ///
     /// # Panics
-    /// Where [`Roster::can_number`] says no.
+    /// If [`Roster::can_number`] is false.
     pub(crate) fn add(&mut self, info: MemberInfo) -> Member {
         assert!(self.can_number(), "members are numbered in 16 bits");
         self.members.push(Some(MemberRecord::new(info)));
@@ -176,7 +176,7 @@ impl Roster {
         (0..self.slots.len() as u16).map(Slot::new)
     }
 
-    /// To be called after a slot's state has changed.
+    /// Must be called after a slot's state has changed.
     fn review(&mut self) {
         self.changes += 1;
         let inactive = || self.slots.iter().filter(|slot| slot.state != SlotState::Active);
@@ -184,13 +184,13 @@ impl Roster {
         self.degraded = inactive().next().is_some();
     }
 
-    /// Whether members are away that may return, or are returning: what they miss is to be
-    /// remembered.
+    /// Whether members that may return are absent, or are returning: the regions that they miss
+    /// must be marked.
     pub(crate) fn awaits_members(&self) -> bool {
         self.awaits
     }
 
-    /// Whether the member in `slot` is being rebuilt in what it has missed only.
+    /// Whether the member in `slot` is returning: only regions that are out of sync are rebuilt.
     pub(crate) fn is_returning(&self, slot: Slot) -> bool {
         let record = &self.slots[slot.as_usize()];
         record.state == SlotState::Rebuilding && record.keeps.is_some()
@@ -200,7 +200,7 @@ impl Roster {
         self.slots[slot.as_usize()].state
     }
 
-    /// The member that stands in `slot` and is believed.
+    /// The member in `slot`, if it is believed.
     pub(crate) fn member_at(&self, slot: Slot) -> Option<Member> {
         let record = &self.slots[slot.as_usize()];
         record.member.filter(|_| record.state != SlotState::Failed)
@@ -211,18 +211,18 @@ impl Roster {
         self.member_at(slot).filter(|_| self.slots[slot.as_usize()].since <= turn)
     }
 
-    /// The slot in which `member` stands and is believed.
+    /// The slot of `member`, if it is in a slot and is believed.
     pub(crate) fn slot_of(&self, member: Member) -> Option<Slot> {
         let slots = self.slots();
         slots.into_iter().find(|slot| self.member_at(*slot) == Some(member))
     }
 
-    /// Whether `member` stands in a slot and is believed, or is a spare: nobody else is written to.
+    /// Whether `member` is in a slot and is believed, or is a spare: no other member is written to.
     pub(crate) fn stands(&self, member: Member) -> bool {
         self.slot_of(member).is_some() || self.spares.contains(&member)
     }
 
-    /// Members in slots that are believed, and the slots.
+    /// All slots with believed members, with the members.
     pub(crate) fn standing(&self) -> impl Iterator<Item = (Slot, Member)> + '_ {
         let slots = (0..self.slots.len() as u16).map(Slot::new);
         slots.filter_map(|slot| Some((slot, self.member_at(slot)?)))
@@ -236,19 +236,19 @@ impl Roster {
         self.members.get(member.as_usize())?.as_ref()
     }
 
-    /// Whether a standing member has failed to flush.
+    /// Whether a flush of a standing member has failed.
     pub(crate) fn has_lost_writes(&self) -> bool {
         self.standing().any(|(_, member)| self.member(member).is_some_and(|record| record.flush_failed))
     }
 
-    /// Whether this is a flush of a member that failed to flush before and had to be kept: it says
-    /// nothing new that it fails again, and what it is for is not tried over and over.
+    /// Whether this is a flush of a member that failed to flush before and had to be kept. If it
+    /// fails again that is no new failure, and the flush is not repeated without end.
     pub(crate) fn cannot_flush(&self, action: Action) -> bool {
         let Action::Flush { member } = action else { return false };
         self.member(member).is_some_and(|record| record.flush_failed)
     }
 
-    /// Whether a healthy read may use what `slot` holds of `stripe`.
+    /// Whether a direct read may use the units of `stripe` in `slot`.
     pub(crate) fn readable(&self, slot: Slot, stripe: Stripe) -> bool {
         match self.state(slot) {
             SlotState::Active => true,
@@ -257,7 +257,7 @@ impl Roster {
         }
     }
 
-    /// The units of `stripe` that a job which holds its lock must do without.
+    /// The units of `stripe` that a job with its lock cannot use.
     pub(crate) fn missing(&self, geometry: &Geometry, stripe: Stripe) -> UnitSet {
         if !self.degraded {
             return UnitSet::NONE;
@@ -265,8 +265,8 @@ impl Roster {
         let layout = geometry.layout();
         let gone = |slot: Slot| match self.state(slot) {
             SlotState::Active => false,
-            // A stripe's lock is held while it is rebuilt: for who holds it now, it is or it is
-            // not.
+            // The stripe's lock is held during its rebuild, so a job with the lock finds it either
+            // rebuilt or not.
             SlotState::Rebuilding => !self.slot(slot).rebuilt.has(stripe),
             SlotState::Failed => true,
         };
@@ -278,7 +278,7 @@ impl Roster {
         StripeView { geometry, stripe, missing, cached: &[], floats: None }
     }
 
-    /// Whether the data of `slot` could still be had without it.
+    /// Whether the data of `slot` could be had from the other members.
     pub(crate) fn can_lose(&self, geometry: &Geometry, slot: Slot) -> bool {
         let others = (0..self.slots.len() as u16).map(Slot::new).filter(|other| {
             *other != slot
@@ -296,7 +296,8 @@ mod tests {
     use super::*;
     use crate::format::bad_block_log::BadBlockLog;
 
-    /// The 65,537th had the number of the first: a rebuild went to the wrong disk.
+    /// Regression test. The 65,537th member had the number of the first: a rebuild went to the
+    /// wrong disk.
     #[test]
     fn no_two_members_have_the_same_number() {
         let info = || MemberInfo { identity: Identity::NONE, length: Sectors::new(1), unmaps: false };

@@ -1,4 +1,4 @@
-//! Members that come to stand in a slot, are rebuilt there, and are failed.
+//! Members take a slot, are rebuilt there, and fail.
 
 use parlour_units::{Member, Slot, Stripe};
 
@@ -8,23 +8,23 @@ use crate::frontier::Frontier;
 use crate::identity::Identity;
 
 impl Roster {
-    /// The turn of plans that are made now: members that come to stand in a slot later are not
-    /// meant by them.
+    /// The turn for plans that are made now: members that take a slot later are not addressed by
+    /// them.
     pub(crate) fn turn(&self) -> u64 {
         self.turn
     }
 
-    /// Counts changes of slots' states.
+    /// The number of changes of slots' states so far.
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// The identity of the member in `slot`, or of the last one that stood there.
+    /// The identity of the member in `slot`, or of the last one.
     pub(crate) fn identity(&self, slot: Slot) -> Identity {
         self.slot(slot).identity
     }
 
-    /// The turn at which the member in `slot` came to stand there.
+    /// The turn at which the member in `slot` took it.
     pub(crate) fn since(&self, slot: Slot) -> u64 {
         self.slot(slot).since
     }
@@ -39,18 +39,18 @@ impl Roster {
         self.slot(slot).member
     }
 
-    /// The member in `slot` is about to be failed; `keeps` is what is remembered of it.
+    /// The member in `slot` is about to be failed; `keeps` is remembered of it.
     pub(crate) fn remember(&mut self, slot: Slot, keeps: Option<Kept>) {
         self.slot_mut(slot).keeps = keeps;
     }
 
-    /// The member in `slot` is not believed any more.
+    /// The member in `slot` is no longer believed.
     pub(crate) fn fail(&mut self, slot: Slot) {
         self.slot_mut(slot).state = SlotState::Failed;
         self.review();
     }
 
-    /// The failed member in `slot` is removed; only what may return is remembered.
+    /// Removes the failed member from `slot`. Its identity is remembered only if it may return.
     pub(crate) fn vacate(&mut self, slot: Slot) -> Option<Member> {
         let record = self.slot_mut(slot);
         if record.keeps.is_none() {
@@ -59,7 +59,7 @@ impl Roster {
         record.member.take()
     }
 
-    /// `member` comes to stand in `slot`, and is to be rebuilt.
+    /// `member` takes `slot`, and is to be rebuilt.
     pub(crate) fn occupy(&mut self, slot: Slot, member: Member) {
         let identity = self.info(member).identity;
         self.turn += 1;
@@ -76,13 +76,13 @@ impl Roster {
         self.review();
     }
 
-    /// The member in `slot` holds all that it should.
+    /// The member in `slot` is whole.
     pub(crate) fn complete(&mut self, slot: Slot) {
         self.slot_mut(slot).state = SlotState::Active;
         self.review();
     }
 
-    /// How far the rebuild of `slot` has come.
+    /// The progress of the rebuild of `slot`.
     pub(crate) fn rebuilt(&self, slot: Slot) -> &Frontier {
         &self.slot(slot).rebuilt
     }
@@ -91,12 +91,12 @@ impl Roster {
         &mut self.slot_mut(slot).rebuilt
     }
 
-    /// The rebuild of `slot` goes on at stripe `next`.
+    /// The rebuild of `slot` continues at stripe `next`.
     pub(crate) fn rebuild_from(&mut self, slot: Slot, next: u64) {
         self.slot_mut(slot).rebuilt = Frontier::at(next);
     }
 
-    /// Whether a job was begun that rebuilds units of `stripe`. (It may still be under way though
+    /// Whether a job that rebuilds units of `stripe` was begun. (It may still be under way even if
     /// its member has failed since.)
     pub(crate) fn is_rebuilding(&self, stripe: Stripe) -> bool {
         self.slots.iter().any(|slot| slot.rebuilt.is_at(stripe))
@@ -111,14 +111,14 @@ impl Roster {
         self.spares.push(member);
     }
 
-    /// `member` is no spare any more. Says whether it was one.
+    /// `member` is no longer a spare. Returns whether it was one.
     pub(crate) fn drop_spare(&mut self, member: Member) -> bool {
         let before = self.spares.len();
         self.spares.retain(|spare| *spare != member);
         self.spares.len() < before
     }
 
-    /// The spare that takes the next slot.
+    /// Removes and returns the spare that takes the next slot.
     ///
     /// # Panics
     /// If there is none.

@@ -1,4 +1,4 @@
-//! Where units are on members, and which members' places are meant.
+//! The current places of units on members, and the members that targets of plans stand for.
 
 use parlour_units::{Member, Sector};
 
@@ -9,23 +9,24 @@ use crate::layout::Location;
 use crate::plan::Target;
 
 impl Roster {
-    /// The map of units, where they float.
+    /// The map of units, if units float.
     pub(crate) fn floats(&self) -> Option<&Floats> {
         self.floats.as_ref()
     }
 
-    /// Where what the layout places at `home` is now: elsewhere only where units float.
+    /// The current place of the sector that the layout places at `home`; it differs only if units
+    /// float.
     pub(crate) fn current_location(&self, home: Location) -> Location {
         self.floats.as_ref().map_or(home, |floats| floats.locate(home))
     }
 
-    /// The home of what is at `location` now; none where nothing is, because units float.
+    /// The home of the sector at `location`; `None` for a free position, if units float.
     pub(crate) fn home_of(&self, location: Location) -> Option<Location> {
         self.floats.as_ref().map_or(Some(location), |floats| floats.home(location))
     }
 
-    /// Where on `member` the unit at `at` may be written. Of a member that has failed meanwhile it
-    /// does not matter.
+    /// The positions of `member` to which the unit at `at` may be written. If the member has failed
+    /// meanwhile, the result does not matter.
     pub(crate) fn free_positions(&self, member: Member, at: Sector) -> impl Iterator<Item = Sector> + '_ {
         let slot = self.slot_of(member);
         let free = slot.zip(self.floats.as_ref()).map(|(slot, floats)| floats.free_on(slot, member, at));
@@ -33,14 +34,15 @@ impl Roster {
         free.into_iter().flatten().chain(own)
     }
 
-    /// A unit that was at `at` of `member` was written to `to`.
+    /// A unit of `member` that was at `at` was written to `to`.
     pub(crate) fn note_placed(&mut self, member: Member, at: Sector, to: Sector) {
         if let (Some(slot), Some(floats)) = (self.slot_of(member), &mut self.floats) {
             floats.moved_on(slot, at, to);
         }
     }
 
-    /// `action` was carried out: blocks that it wrote come off the list. Says whether any did.
+    /// `action` was carried out: blocks that it wrote come off the bad-block log. Returns whether
+    /// any did.
     pub(crate) fn note_written(&mut self, action: Action) -> bool {
         let (true, Some(member), Some((at, length))) = (action.changes(), action.member(), action.range())
         else {
@@ -49,7 +51,7 @@ impl Roster {
         self.slot_of(member).is_some_and(|slot| self.listed.remove(slot, at, length))
     }
 
-    /// The member that `target` means for a plan that was made at `turn`, if it is believed.
+    /// The member that `target` addresses, for a plan that was made at `turn`, if it is believed.
     pub(crate) fn standing_target(&self, target: Target, turn: u64) -> Option<Member> {
         match target {
             Target::Slot(slot) => self.member_since(slot, turn),

@@ -1,4 +1,4 @@
-//! What passes to and from members: queues, flushes, errors, superblocks.
+//! Accesses to members: queues, flushes, errors; and the state of their superblocks.
 
 use parlour_units::{Instant, Member, Sector, Slot};
 
@@ -9,7 +9,7 @@ use crate::effect::{Action, Class};
 use crate::planted::{Bug, is_planted};
 
 impl Roster {
-    /// What the driver said of `member`.
+    /// The driver's description of `member`.
     ///
     /// # Panics
     /// If no such member was added.
@@ -17,12 +17,12 @@ impl Roster {
         &self.member(member).expect("it was added").info
     }
 
-    /// Whether all standing members give back the space of what is zeroed.
+    /// Whether all standing members unmap zeroed ranges.
     pub(crate) fn all_unmap(&self) -> bool {
         self.standing().all(|(_, member)| self.info(member).unmaps)
     }
 
-    /// An access of `member` is handed out.
+    /// An access to `member` is handed out.
     pub(crate) fn note_handed_out(&mut self, class: Class, action: Action, member: Member) {
         if let (Action::Read { at, length, .. }, Some(floats)) = (action, &mut self.floats) {
             floats.hold(member, at, length);
@@ -41,7 +41,8 @@ impl Roster {
         }
     }
 
-    /// Accesses that `member` has to answer, and where the last one that it was given ends.
+    /// The number of accesses that `member` has to answer, and the end of the last one that it was
+    /// given.
     ///
     /// # Panics
     /// If no such member was added.
@@ -50,8 +51,8 @@ impl Roster {
         (record.queue, record.head)
     }
 
-    /// The slots whose members are to be flushed: those that were written since their last flush
-    /// began. Their writes count as flushed from here on.
+    /// The slots whose members need a flush: those that were written since their last flush began.
+    /// Their writes count as flushed from here on.
     pub(crate) fn take_unflushed(&mut self) -> Vec<Slot> {
         let mut slots = Vec::new();
         let standing: Vec<(Slot, Member)> = self.standing().collect();
@@ -60,7 +61,7 @@ impl Roster {
                 continue;
             }
             let record = self.record(member).expect("a standing member is there");
-            // A flush that is under way does not cover what was written after it began.
+            // A flush that is under way does not cover writes that were answered after it began.
             if std::mem::take(&mut record.unflushed) || record.flushing > 0 {
                 slots.push(slot);
             }
@@ -68,13 +69,13 @@ impl Roster {
         slots
     }
 
-    /// A flush of `member` failed, and the member was kept. Says whether that is news.
+    /// A flush of `member` failed, and the member was kept. Returns whether this is the first time.
     pub(crate) fn note_flush_failed(&mut self, member: Member) -> bool {
         self.record(member).is_some_and(|record| !std::mem::replace(&mut record.flush_failed, true))
     }
 
-    /// A read of `member` failed. Returns how many have since it came, and how many had and have
-    /// of late.
+    /// A read of `member` failed. Returns the number of errors since it was added, and the numbers
+    /// of recent errors before and after this one.
     pub(crate) fn count_error(&mut self, member: Member, now: Instant) -> Option<(u32, u32, u32)> {
         let record = self.record(member)?;
         record.errors += 1;
@@ -82,36 +83,36 @@ impl Roster {
         Some((record.errors, before, recent))
     }
 
-    /// Read errors of `member` since it came, and of late.
+    /// The numbers of read errors of `member` since it was added, and of recent ones.
     pub(crate) fn errors(&self, member: Member, now: Instant) -> (u32, u32) {
         self.member(member).map_or((0, 0), |record| (record.errors, record.recent_errors.at(now)))
     }
 
-    /// What passed to and from `member`, by class.
+    /// The accesses to `member`, by class.
     pub(crate) fn traffic_of(&self, member: Member) -> [Traffic; 5] {
         self.member(member).map_or_else(Default::default, |record| record.traffic)
     }
 
-    /// What passed to and from all members in one class.
+    /// The accesses of one class to all members.
     pub(crate) fn traffic(&self, class: Class) -> Traffic {
         let members = self.members.iter().flatten();
         members.map(|record| record.traffic[class as usize]).fold(Traffic::default(), |sum, one| sum + one)
     }
 
-    /// Which copy of the superblock of `member` is written first: the one that is damaged or older,
-    /// so that a sound one is left at any time.
+    /// The copy of the superblock of `member` that is written first: the one that is damaged or
+    /// older, so that a sound copy is left at any time.
     pub(crate) fn worse_copy(&self, member: Member) -> usize {
         self.member(member).map_or(0, |record| record.worse_copy)
     }
 
-    /// The first copies of all superblocks are written: the others are the worse now.
+    /// The first copies of all superblocks are written: the other copies are now the worse ones.
     pub(crate) fn swap_copies(&mut self) {
         for record in self.members.iter_mut().flatten() {
             record.worse_copy = 1 - record.worse_copy;
         }
     }
 
-    /// Whose session the superblocks of `member` name.
+    /// What is known about the superblocks of `member`.
     pub(crate) fn epoch(&self, member: Member) -> Option<Epoch> {
         self.member(member).map(|record| record.epoch)
     }

@@ -1,5 +1,5 @@
-//! A stripe of which something can be neither read nor computed: a rebuild passes over it, a host
-//! writes data without parity, and what cannot be had goes on the bad-block log.
+//! Stripes with units that can be neither read nor computed: a rebuild passes over them, a host's
+//! write writes data without parity, and unrecoverable blocks go on the bad-block log.
 
 use parlour_units::Unit;
 
@@ -14,14 +14,15 @@ use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 
 impl Array {
-    /// A stripe job's plan is done. Who wrote to blocks of the list waits until that is known.
+    /// A stripe job's plan is done. If it wrote to blocks on the bad-block log, the job waits until
+    /// it is durable that they are off it.
     pub(crate) fn stripe_carried_out(&mut self, id: JobId) {
         if self.pass_unlisted(id) {
             self.stripe_done(id);
         }
     }
 
-    /// Passes when who wrote to blocks of the list may go on: it is durable that they are off it.
+    /// Passes when it is durable that blocks which the job has written are off the bad-block log.
     fn pass_unlisted(&mut self, id: JobId) -> bool {
         let durable = self.bad_blocks.is_durable(&self.cx.roster.listed);
         let job = self.cx.jobs.get_mut(id);
@@ -34,8 +35,8 @@ impl Array {
         passes
     }
 
-    /// A rebuild or resync cannot compute what it should: it goes on block by block, and what it
-    /// cannot compute then goes on the list. Says whether it goes on.
+    /// A rebuild or resync cannot compute its targets: it continues block by block, and puts the
+    /// blocks that still cannot be computed on the bad-block log. Returns whether it continues.
     pub(crate) fn pass_over(&mut self, id: JobId) -> bool {
         let block = self.cx.geometry.block();
         let job = self.cx.jobs.stripe(id);
@@ -56,9 +57,9 @@ impl Array {
         true
     }
 
-    /// A host's write cannot read what it needs for parity, nor can that be computed. What it
-    /// writes is known all the same: block by block, it is written without parity, which goes on
-    /// the list. Says whether it goes on.
+    /// A host's write can neither read nor compute the units that its parity needs, but the new
+    /// data is known. It is written block by block without parity, and the parity goes on the
+    /// bad-block log. Returns whether the write continues in this way.
     pub(crate) fn write_blindly(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
@@ -79,8 +80,8 @@ impl Array {
         true
     }
 
-    /// A write was done in part, and parity does not fit: what it says of a unit that is missing is
-    /// wrong. It goes on the list.
+    /// A write was done in part, and the parity does not fit: a missing unit can no longer be
+    /// computed from it. The missing unit goes on the bad-block log.
     pub(crate) fn lose_missing(&mut self, id: JobId) {
         let job = self.cx.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
@@ -96,7 +97,7 @@ impl Array {
         }
     }
 
-    /// Passes when it is durable that parity is unrecoverable where the job is about to write
+    /// Passes when it is durable that the parity is unrecoverable where the job is about to write
     /// without it.
     pub(crate) fn blind_gate(&mut self, id: JobId) -> Gate {
         let job = self.cx.jobs.stripe(id);
@@ -120,8 +121,8 @@ impl Array {
         Gate::Wait
     }
 
-    /// What was written without parity is there: parity is computed from it, where that is
-    /// possible.
+    /// The data that was written without parity is on its members: parity is computed from it,
+    /// where that is possible.
     pub(crate) fn recompute_parity(&mut self, id: JobId) {
         let job = self.cx.jobs.stripe(id);
         job.blind = Blind::Wrote;

@@ -1,4 +1,4 @@
-//! Stripe jobs and the preread cache: what need not be read before it is overwritten.
+//! Stripe jobs and the preread cache: old data that need not be read before it is overwritten.
 
 use parlour_units::{Sectors, Stripe};
 
@@ -12,8 +12,8 @@ use crate::plan::Content;
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// What the cache knows of the columns that a write is about to overwrite; from here on it
-    /// knows it no more. The buffers are held until the plan is done.
+    /// Takes the content of the columns that a write is about to overwrite out of the cache. The
+    /// buffers are held until the plan is done.
     pub(super) fn take_cached(&mut self, id: JobId) -> Vec<Cached> {
         let mut cached = Vec::new();
         let job = self.cx.jobs.get_mut(id);
@@ -34,7 +34,7 @@ impl Array {
         cached
     }
 
-    /// What a write has written is known from here on.
+    /// Puts the data of a finished write into the cache.
     pub(super) fn keep_written(&mut self, id: JobId) {
         let job = self.cx.jobs.stripe(id);
         if job.content != Content::Host || !self.cache.is_on() {
@@ -48,9 +48,9 @@ impl Array {
         self.keep_content(buffer, content);
     }
 
-    /// Puts what stands in a host's buffer, from `start` on, into the preread cache.
+    /// Puts the content of a host's buffer, from `start` on, into the preread cache.
     ///
-    /// However little of it is kept, it is there as a whole, and counts as a whole.
+    /// The buffer is kept as a whole, and counts as a whole, even if only a part of it is cached.
     pub(crate) fn keep_content(
         &mut self,
         (buffer, start): (BufferId, Sectors),
@@ -66,8 +66,8 @@ impl Array {
         self.cache.keep(buffer, length, &content, |old| buffers.release(old));
     }
 
-    /// What was read of a member that is failed, or written there, need not be what is rebuilt in
-    /// its place.
+    /// Content that was read from, or written to, a member that is now failed may differ from what
+    /// is rebuilt in its place: the cache is emptied.
     pub(crate) fn forget_cached(&mut self) {
         let buffers = &mut self.cx.buffers;
         self.cache.clear(|buffer| buffers.release(buffer));

@@ -1,6 +1,6 @@
-//! The update policy: how a write goes to its stripe, and what of it goes to a log first.
+//! The update policy: how a write goes to its stripe, and which part of it is logged first.
 //!
-//! A stripe job carries out what these functions say, and `explain` prints it.
+//! Stripe jobs carry the result out, and `explain` prints it.
 
 use parlour_units::{Region, Sectors, Slot};
 
@@ -10,21 +10,20 @@ use crate::layout::Layout;
 use crate::plan::{Builder, Content, Fragment, LogMethod, Lost, Plan, StripeView, StripeWrite};
 use crate::tuning::{LargeWrite, Tuning};
 
-/// The slots that hold `region`'s log; none where the layout has no logs.
+/// The slots that hold `region`'s log; empty if the layout has no logs.
 pub(crate) fn log_slots(layout: &Layout, region: Region) -> impl Iterator<Item = Slot> + '_ {
     let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
     (0..sublogs).filter_map(move |sublog| layout.sublog_slot(region, sublog))
 }
 
-/// Whether writes go through a log as the members now stand: where records are durable before their
-/// data, as long as the log's members are whole (`log_stands`); elsewhere, only while all are.
+/// Whether writes are logged with the members that are there. With `journal` that is so while the
+/// members of the region's log are whole (`log_stands`); otherwise only while all members are.
 pub(crate) fn goes_to_log(geometry: &Geometry, log_stands: bool, all_stand: bool) -> bool {
     let stands = if geometry.is_journaled() { log_stands } else { all_stand };
     geometry.layout().logs().is_some() && stands
 }
 
-/// How a write that goes through the log is told there. `known`: what it overwrites need not be
-/// read.
+/// How a logged write is recorded. `known`: the old data need not be read.
 pub(crate) fn method(
     builder: &mut Builder,
     view: StripeView<'_>,
@@ -41,8 +40,8 @@ pub(crate) fn method(
     }
 }
 
-/// Plans a write that is told to the log as `method` says; none: its parity is written with it.
-/// `fragments` are what it tells there, in the buffers that are reserved.
+/// Plans a write that is logged as `method` says; with `None` its parity is written together with
+/// the data. `fragments` are the records, in reserved buffers.
 pub(crate) fn plan(
     builder: &mut Builder,
     plan: &mut Plan,
@@ -59,14 +58,15 @@ pub(crate) fn plan(
         return Ok(());
     }
     builder.write_in_place(plan, view, write)?;
-    // A record that voids others, where there are any, goes to the log before the data is written.
+    // A record that cancels earlier records, if there are any, must be durable before the data is
+    // written.
     if !fragments.is_empty() {
         plan.commit_before = plan.steps.last().map(|step| step.phase);
     }
     Ok(())
 }
 
-/// How much the log holds of these fragments.
+/// The length of the payload of these fragments in the log.
 pub(crate) fn logged(fragments: &[Fragment]) -> Sectors {
     fragments
         .iter()

@@ -1,4 +1,5 @@
-//! Members that were away come back, and are rebuilt only in what they have missed.
+//! Returning members: members that were absent come back, and only regions that are out of sync are
+//! rebuilt.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! What is promised of members that come back.
+//! What is promised for returning members.
 
 use parlour_array::organization::{Code, Consistency};
 use parlour_array::{Fault, Mode, Operation, Outcome};
@@ -73,7 +73,8 @@ fn what_a_member_had_not_flushed_when_it_went_away_is_rebuilt() {
     }
 }
 
-/// That it had come so far was not yet on the member, and it was taken for another array's.
+/// Regression test. The member did not hold the record that the opening had come to its end, and
+/// was taken for a member that was used separately.
 #[test]
 fn a_member_that_is_failed_as_soon_as_the_array_serves_comes_back() {
     for setup in setups() {
@@ -94,7 +95,7 @@ fn a_member_that_is_failed_as_soon_as_the_array_serves_comes_back() {
 #[test]
 fn what_was_missed_is_still_known_after_a_crash() {
     for setup in setups() {
-        // Elsewhere an array that is degraded and was not stopped is not opened.
+        // In other cases a degraded array that was not stopped cannot be opened.
         let opens = setup.organization.code == Code::Copy || setup.consistency == Consistency::Journal;
         if !opens {
             continue;
@@ -117,7 +118,8 @@ fn what_was_missed_is_still_known_after_a_crash() {
     }
 }
 
-/// What a missing member would hold is in the check unit alone: it is not durable before that is.
+/// The content of a missing member is in the check unit alone: a write is not durable before the
+/// check unit is.
 #[test]
 fn what_is_durable_while_a_member_is_away_is_read_after_a_cut_of_power() {
     #[derive(Clone, Copy, Debug)]
@@ -171,7 +173,7 @@ fn an_image_of_a_member_from_an_earlier_session_is_not_taken_for_it() {
         fail(&mut world);
         assert_eq!(may_return(&world, &image), None);
         assert!(may_return(&world, &world.disks[slot]).is_some());
-        // Nor is it, when somebody else has taken the place.
+        // It may not return either after another member has taken the slot.
         world.replace(PLACE);
         assert_eq!(may_return(&world, &world.disks[slot]), None);
     }
@@ -185,7 +187,7 @@ fn a_copy_of_a_member_that_was_taken_earlier_in_the_session_is_not_taken_for_it(
         let slot = usize::from(PLACE);
         let copy = world.disks[slot].clone();
         for round in 0..3 {
-            // Regions go idle and are marked clean, and are marked dirty again.
+            // Regions become idle and are marked clean, and then dirty again.
             world.settle();
             world.write_now(0, &payload(&mut Random(round), 20)).unwrap();
         }
@@ -193,7 +195,7 @@ fn a_copy_of_a_member_that_was_taken_earlier_in_the_session_is_not_taken_for_it(
         fail(&mut world);
         assert_eq!(may_return(&world, &copy), None, "{name}");
         assert!(may_return(&world, &world.disks[slot]).is_some(), "{name}");
-        // Also after the array was stopped without it.
+        // The same after the array was stopped without it.
         world.stop();
         let mut disks = world.disks.clone();
         disks[slot].dead = true;
@@ -212,7 +214,7 @@ fn a_member_that_missed_sessions_comes_back() {
         let mut random = Random(SEED);
         let mut content = fill(&mut world, &mut random);
         world.stop();
-        // It is not there when the array is opened, twice.
+        // It is missing when the array is opened, twice.
         world.disks[usize::from(PLACE)].dead = true;
         for at in [10, 3_000] {
             let disk = usize::from(PLACE);
@@ -237,7 +239,7 @@ fn a_member_that_missed_sessions_comes_back() {
     }
 }
 
-/// It was believed because it had seen the same session begin.
+/// Regression test. The member was believed because it had seen the same session begin.
 #[test]
 fn a_member_that_went_on_alone_does_not_come_back_to_one_that_went_on_without_it() {
     let setup = Setup::named("raid1", 2);
@@ -246,7 +248,7 @@ fn a_member_that_went_on_alone_does_not_come_back_to_one_that_went_on_without_it
     fail(&mut world);
     world.write_now(0, &payload(&mut Random(2), 20)).unwrap();
     world.settle();
-    // After a crash the other one alone is found.
+    // After a crash only the other member is found.
     let (disks, sessions) = (std::mem::take(&mut world.disks), world.sessions);
     let other = vec![usize::from(PLACE)];
     let world = World::open(&setup, disks, other, Random(SEED), sessions + 1, false).ok().unwrap();

@@ -1,11 +1,11 @@
-//! An array, a member that goes away from it, and how it comes back.
+//! An array with a member that becomes absent, and its return.
 
 use parlour_array::{Event, MemberInfo, Repair};
 use parlour_units::{Sectors, Slot};
 
 use crate::common::{Disk, Random, SEED, Setup, World, candidate, payload};
 
-/// The place whose member is away.
+/// The slot whose member is absent.
 pub(crate) const PLACE: u16 = 1;
 
 pub(crate) fn setups() -> Vec<Setup> {
@@ -22,7 +22,7 @@ pub(crate) fn setups() -> Vec<Setup> {
     named.into_iter().chain([Setup::logged(5)]).collect()
 }
 
-/// Where a member that holds this may return to.
+/// The slot to which the member on this disk may return.
 pub(crate) fn may_return(world: &World, disk: &Disk) -> Option<Slot> {
     let geometry = world.array.geometry();
     let length = geometry.bitmap_length().bytes().as_usize();
@@ -36,12 +36,12 @@ pub(crate) fn fail(world: &mut World) {
     world.drain();
 }
 
-/// The member that was in [`PLACE`] comes back. Returns how many regions it has missed.
+/// The member that was in [`PLACE`] comes back. Returns the number of regions that are out of sync.
 pub(crate) fn come_back(world: &mut World) -> u32 {
     come_back_from(world, usize::from(PLACE))
 }
 
-/// The same, of a member that is this disk.
+/// The same for the member on this disk.
 pub(crate) fn come_back_from(world: &mut World, disk: usize) -> u32 {
     assert_eq!(may_return(world, &world.disks[disk]), Some(Slot::new(PLACE)));
     let length = Sectors::new(world.setup.member_length);
@@ -62,8 +62,8 @@ pub(crate) fn settle_whole(world: &mut World) {
     world.settle();
 }
 
-/// Writes all of the array, or as much as leaves most logs empty: parity that is in a log is not on
-/// its member.
+/// Writes the whole array, or as much as leaves most logs empty: parity in a log is not on its
+/// member.
 pub(crate) fn fill(world: &mut World, random: &mut Random) -> Vec<u8> {
     let mut content = vec![0; world.capacity() as usize * 512];
     let logs = world.array.geometry().layout().logs().is_some();
@@ -73,14 +73,15 @@ pub(crate) fn fill(world: &mut World, random: &mut Random) -> Vec<u8> {
     content
 }
 
-/// All of it fits, and is what was written.
+/// Checks that all redundancy fits and that the content is right.
 pub(crate) fn check(world: &mut World, content: &[u8]) {
     let report = world.scrub(Repair::Nothing);
     assert_eq!((report.mismatches, report.unreadable), (0, 0), "{:?}", world.setup.organization);
     assert!(world.read_now(0, content.len() as u64 / 512).unwrap() == content);
 }
 
-/// A copy is away while the others are resynced, and comes back. Returns what does not fit then.
+/// A copy is absent while the others are resynced, and comes back. Returns the number of mismatches
+/// after that.
 pub(crate) fn resync_meanwhile() -> u64 {
     let setup = Setup { zeroed: false, ..Setup::named("raid1", 2) };
     let mut world = World::new(&setup, SEED);

@@ -1,5 +1,5 @@
-//! The array's first world: members are byte vectors, time is virtual, effects are answered in a
-//! seeded random order, one at a time.
+//! The driver of the array's own tests: members are byte vectors, time is virtual, effects are
+//! answered in a seeded random order, one at a time.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use std::collections::BTreeMap;
@@ -38,31 +38,31 @@ impl Random {
     }
 }
 
-/// A member: its bytes and what is wrong with it.
+/// A member: its bytes and its faults.
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
     pub bytes: Vec<u8>,
     pub dead: bool,
     pub full: bool,
-    /// For accesses of its data area the system has no memory.
+    /// The system has no memory for accesses to its data area.
     pub starved: bool,
     /// It has no room for metadata.
     pub cramped: bool,
     /// Sectors that cannot be read until they are written.
     pub unreadable: std::collections::BTreeSet<u64>,
-    /// Sectors that cannot be read even when they were written.
+    /// Sectors that cannot be read even after they were written.
     pub worn: std::collections::BTreeSet<u64>,
-    /// How many reads of these sectors still fail.
+    /// The number of further reads of these sectors that fail.
     pub stutters: BTreeMap<u64, u32>,
     pub identity: Identity,
     pub writes: u64,
-    /// Volatile cache: stable image and what was written since (at, bytes, durable).
+    /// The stable image, if there is a volatile cache, and the writes since (at, bytes, durable).
     pub stable: Option<Vec<u8>>,
     pub cache: Vec<(u64, Vec<u8>, bool)>,
     pub base: usize,
     pub flush_fails: bool,
     pub durable_writes_fail: Option<Fault>,
-    /// It answers writes and does not do them.
+    /// It answers writes without carrying them out.
     pub drops: bool,
 }
 
@@ -72,7 +72,7 @@ impl Disk {
         !(at.get()..(at + length).get()).any(lost)
     }
 
-    /// Tries to read. Says whether that works.
+    /// Tries to read. Returns whether that succeeds.
     fn try_read(&mut self, at: Sector, length: Sectors) -> bool {
         let mut clear = true;
         for (_, left) in self.stutters.range_mut(at.get()..(at + length).get()) {
@@ -104,7 +104,7 @@ impl Disk {
         }
         self.base += n;
     }
-    /// Power is pulled: each sector of each write that is not flushed may be there or not.
+    /// A power cut: each sector of each write that is not flushed may be there or not.
     pub fn power_loss(&mut self, random: &mut Random, keep: u64) {
         let mut image = self.stable.take().unwrap();
         for (at, bytes, durable) in self.cache.drain(..) {
@@ -121,7 +121,7 @@ impl Disk {
     }
 }
 
-/// What an array under test is made like.
+/// The parameters of an array under test.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub organization: Organization,
@@ -135,11 +135,11 @@ pub struct Setup {
     pub cylinder: Cylinder,
     pub tuning: Tuning,
     pub simulated: Simulated,
-    /// Opened as members are that are no simulation's.
+    /// Whether it is opened like an array on real members.
     pub real: bool,
     pub zeroed: bool,
     pub consistency: Consistency,
-    /// How long the commit logs are, if not as people get them.
+    /// The length of the commit logs, if not the default.
     pub commit_log: Option<Sectors>,
 }
 
@@ -176,7 +176,7 @@ impl Setup {
         }
     }
 
-    /// Parity logging whose records are durable before their data.
+    /// Parity logging with `journal`.
     pub fn logged(members: u16) -> Setup {
         Setup { consistency: Consistency::Journal, ..Setup::named("parity-logging", members) }
     }
@@ -205,7 +205,7 @@ impl Setup {
 pub struct World {
     pub array: Array,
     pub disks: Vec<Disk>,
-    /// By the array's number of a member: the disk.
+    /// By number of a member: the index of its disk.
     pub numbers: Vec<usize>,
     pub setup: Setup,
     pub now: Instant,
@@ -214,7 +214,7 @@ pub struct World {
     pub pending: Vec<Effect>,
     pub caps: BTreeMap<u64, usize>,
     pub shuffle: bool,
-    /// Answered requests: how, and what a read read.
+    /// Answered requests: the result, and the data of a read.
     pub done: BTreeMap<u64, (Result<(), RequestError>, Vec<u8>)>,
     buffers: BTreeMap<u64, BufferId>,
     pub events: Vec<Event>,
@@ -261,7 +261,7 @@ impl World {
         World::open(setup, disks, numbers, random, 10, false).expect("a fresh array opens")
     }
 
-    /// Opens the array that is on `order` of `disks`.
+    /// Opens the array on these `disks`, in this `order`.
     pub fn open(
         setup: &Setup,
         disks: Vec<Disk>,
@@ -370,7 +370,7 @@ impl World {
         }
     }
 
-    /// Stops the array as people do, and opens it again from its members.
+    /// Stops the array properly, and opens it again from its members.
     pub fn restart(mut self) -> World {
         self.stop();
         self.reopen(false).expect("a stopped array opens")
@@ -383,7 +383,7 @@ impl World {
         assert_eq!(self.array.mode(), Mode::Stopped);
     }
 
-    /// Opens the array from its living members, in another order; what was in flight is gone.
+    /// Opens the array from its living members, in another order; effects in flight are lost.
     pub fn reopen(self, force: bool) -> Result<World, AssemblyError> {
         let World { disks, setup, mut random, sessions, .. } = self;
         let mut order: Vec<usize> = (0..disks.len()).filter(|index| !disks[*index].dead).collect();
@@ -426,7 +426,7 @@ impl World {
         self.submit(Operation::Read, at, length, None)
     }
 
-    /// Submits, runs until it is answered, and says how.
+    /// Submits a request, runs until it is answered, and returns the answer.
     pub fn do_now(
         &mut self,
         operation: Operation,
@@ -448,7 +448,7 @@ impl World {
         self.do_now(Operation::Write { durable: false }, at, payload.len() as u64 / 512, Some(payload)).0
     }
 
-    /// Takes from the array all that it has to say.
+    /// Drains all outputs of the array.
     pub fn drain(&mut self) {
         loop {
             let mut any = false;
@@ -493,7 +493,7 @@ impl World {
         }
     }
 
-    /// Answers one pending effect, chosen at random. Says no when there is none.
+    /// Answers one pending effect, chosen at random. Returns `false` if there is none.
     pub fn step(&mut self) -> bool {
         if self.pending.is_empty() {
             return false;
@@ -517,7 +517,7 @@ impl World {
         self.drain();
     }
 
-    /// Goes on until nothing is pending and no timeout is near.
+    /// Runs until nothing is pending and no timeout is near.
     pub fn settle(&mut self) {
         self.settle_until(|_| false);
     }
@@ -574,7 +574,7 @@ impl World {
                 }
             }
             Action::Write { at, length, durable, .. } => {
-                // (What metadata takes is reserved when an array is created.)
+                // (Space for metadata is reserved when an array is created.)
                 if self.disks[number].full && effect.class != Class::Metadata {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::NoSpace));
                 }
@@ -628,7 +628,7 @@ impl World {
         }
     }
 
-    /// What a read-modify-write writes where it has read `read`.
+    /// The data that a read-modify-write writes after it has read `read`.
     fn modified(&mut self, effect: Effect, modify: Modify, read: &[u8]) -> Vec<u8> {
         let slices = self.array.slices(effect.id).to_vec();
         assert_eq!(slices.len(), 2, "one for what is read, one for what is to be written");
@@ -657,7 +657,7 @@ impl World {
         disk.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Spreads what was read over slices; returns what is metadata.
+    /// Distributes data that was read to slices; returns the part that is metadata.
     fn fill(&mut self, slices: &[Slice], bytes: &[u8]) -> Option<Vec<u8>> {
         let mut at = 0;
         let mut metadata = None;
@@ -718,7 +718,7 @@ impl World {
         self.array.complete(self.now, effect.id, Outcome::Done);
     }
 
-    /// Whether this reads or writes the data area.
+    /// Whether it reads or writes the data area.
     fn is_of_data(&self, action: Action) -> bool {
         match action {
             Action::Read { at, .. }
@@ -730,7 +730,7 @@ impl World {
         }
     }
 
-    /// For accesses of the members' data areas the system has no memory from now on, or has it
+    /// From now on the system has no memory for accesses to the members' data areas, or has memory
     /// again.
     pub fn starve(&mut self, starved: bool) {
         self.disks.iter_mut().for_each(|disk| disk.starved = starved);
@@ -742,9 +742,9 @@ impl World {
         }
     }
 
-    /// Pulls the power and opens again.
+    /// Cuts the power and opens the array again.
     pub fn crash(mut self, force: bool) -> Result<World, AssemblyError> {
-        // What was in flight may be there in part.
+        // Writes in flight may be done in part.
         for effect in std::mem::take(&mut self.pending) {
             if let Action::Write { member, at, .. } | Action::ReadModifyWrite { member, at, .. } =
                 effect.action
@@ -787,7 +787,7 @@ impl World {
         self.reopen(force)
     }
 
-    /// A new, empty disk; returns its index and what the array is told of it.
+    /// A new, empty disk; returns its index and its description for the array.
     pub fn new_disk(&mut self) -> (usize, MemberInfo) {
         let index = self.disks.len();
         let identity = identity(500 + index as u64);
@@ -818,13 +818,13 @@ impl World {
         self.drain();
     }
 
-    /// The disk that stands in `slot`.
+    /// The disk of the member in `slot`.
     pub fn disk_at(&mut self, slot: u16) -> &mut Disk {
         let member = self.array.status().members[usize::from(slot)].member.expect("a member stands there");
         &mut self.disks[self.numbers[usize::from(member)]]
     }
 
-    /// Runs a scrub to its end; returns what it found.
+    /// Runs a scrub to its end; returns its report.
     pub fn scrub(&mut self, repair: parlour_array::Repair) -> parlour_array::ScrubReport {
         self.array.scrub(self.now, repair).expect("a scrub can start");
         self.drain();
@@ -833,7 +833,7 @@ impl World {
     }
 }
 
-/// What the disk says of itself, as a driver reads it.
+/// The disk as a candidate, as a driver reads it.
 pub fn candidate(disk: &Disk, index: usize) -> Candidate {
     let length = Sectors::new(disk.bytes.len() as u64 / 512);
     let read = |at: Sector| {
@@ -848,7 +848,7 @@ pub fn candidate(disk: &Disk, index: usize) -> Candidate {
     }
 }
 
-/// Payload of `length` sectors that differs from any other.
+/// Payload of `length` sectors; no two payloads are equal.
 pub fn payload(random: &mut Random, length: u64) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(length as usize * 512);
     while bytes.len() < length as usize * 512 {
@@ -857,7 +857,7 @@ pub fn payload(random: &mut Random, length: u64) -> Vec<u8> {
     bytes
 }
 
-/// Plants each of the bugs, in the whole process, and demands that one of the tests fails.
+/// Plants each of the bugs, in the whole process, and checks that one of the tests fails.
 #[cfg(feature = "planted-bugs")]
 pub fn find_each(bugs: &[parlour_array::Bug], tests: &[fn()]) {
     for bug in bugs {

@@ -1,9 +1,9 @@
-//! The conformance corpus: cases as data, run against the array in every world.
+//! The conformance corpus: cases as data, run against the array with every driver.
 //!
-//! A case names an array and a list of steps. A world carries the steps out and is asked, after
-//! each, what hosts would read; and at the end for the bytes that its members hold where units lie,
-//! and for the accesses that it took. Both are compared with what `cases.toml` records, so that a
-//! change to a layout or to a plan shows in every world, whichever it was made for.
+//! A case names an array and a list of steps. A driver (here called a world) carries the steps out.
+//! After each step the content that hosts read is compared; at the end, the bytes in the members'
+//! units, and the number of accesses. They are compared with `cases.toml`, so a change of a layout
+//! or of a plan shows with every driver.
 #![allow(dead_code, unreachable_pub, reason = "each world uses a part of it")]
 
 use parlour_array::organization::{Consistency, Copies, LayoutChoice, NamedOrganization, Organization};
@@ -23,7 +23,7 @@ pub struct Corpus {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// What the case shows.
+    /// The purpose of the case.
     pub name: String,
     /// The organization's name.
     pub organization: String,
@@ -43,7 +43,7 @@ pub struct Case {
     pub consistency: Consistency,
     /// What happens, in order.
     pub steps: Vec<Step>,
-    /// What the members hold where units lie, in the end: a CRC-32C of each.
+    /// The content of the members' units at the end: a CRC-32C for each member.
     pub members_hold: Vec<String>,
     /// Reads and writes of members on behalf of hosts.
     pub accesses: [u64; 2],
@@ -57,28 +57,28 @@ fn one() -> u16 {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// Write a pattern that depends on place and number: at, length, number.
+    /// Write a pattern that depends on sector and number: at, length, number.
     Write(u64, u64, u8),
     /// Write zeroes: at, length.
     Zero(u64, u64),
-    /// Read and compare with what was written: at, length.
+    /// Read and compare with the content that was written: at, length.
     Read(u64, u64),
-    /// Make durable.
+    /// Flush.
     Flush,
     /// Exclude the member in a slot.
     Fail(u16),
-    /// Put a new member there, and let it be rebuilt.
+    /// Put a new member into the slot, and wait for its rebuild.
     Replace(u16),
     /// Compare all redundancy; it must fit.
     Scrub,
-    /// Stop and open again.
+    /// Stop the array and open it again.
     Restart,
 }
 
-/// Where the array runs.
+/// A driver with an array.
 pub trait World {
-    /// Whether it holds payload. One that does not answers reads with nothing, and is asked for
-    /// answers and accesses alone.
+    /// Whether it holds payload. If not, its reads return nothing, and only answers and accesses
+    /// are compared.
     const KNOWS_CONTENTS: bool = true;
     /// Writes and waits.
     fn write(&mut self, at: u64, bytes: &[u8]);
@@ -94,11 +94,11 @@ pub trait World {
     fn replace(&mut self, slot: u16);
     /// Scrubs; returns the mismatches found.
     fn scrub(&mut self) -> u64;
-    /// Stops and opens again.
+    /// Stops the array and opens it again.
     fn restart(&mut self);
-    /// The bytes of the member in `slot`, all of them.
+    /// All bytes of the member in `slot`.
     fn member(&mut self, slot: u16) -> Vec<u8>;
-    /// Reads and writes of members on behalf of hosts since the array was opened first.
+    /// Reads and writes of members on behalf of hosts, since the array was first opened.
     fn accesses(&mut self) -> [u64; 2];
 }
 
@@ -168,7 +168,7 @@ fn pattern(at: u64, number: u8) -> Vec<u8> {
         .collect()
 }
 
-/// Carries a case out; says what the members hold and how many accesses it took.
+/// Carries out a case; returns the content of the members and the number of accesses.
 pub fn run<W: World>(case: &Case, world: &mut W) -> (Option<Vec<String>>, [u64; 2]) {
     let geometry = case.geometry();
     let mut flat = vec![0u8; geometry.capacity().bytes().as_usize()];
@@ -208,7 +208,7 @@ pub fn run<W: World>(case: &Case, world: &mut W) -> (Option<Vec<String>>, [u64; 
     (Some(held), accesses)
 }
 
-/// CRC-32C of what lies where units are on a member; logs and gaps left out.
+/// CRC-32C of the units of a member, without logs and gaps.
 fn held(geometry: &Geometry, slot: u16, bytes: &[u8]) -> String {
     let layout = geometry.layout();
     let mut checksum = 0;
@@ -225,9 +225,9 @@ fn held(geometry: &Geometry, slot: u16, bytes: &[u8]) -> String {
     format!("{checksum:08x}")
 }
 
-/// Carries all cases out in worlds that `world` makes; then again with each of two changes, one to
-/// a layout and one to a plan, and each must be noticed. (Without contents nobody sees where
-/// something lies.)
+/// Carries out all cases with the drivers that `world` makes; then again with each of two bugs, one
+/// in a layout and one in a plan, and each bug must be noticed. (Without payload a wrong place is
+/// not noticed.)
 #[cfg(feature = "planted-bugs")]
 pub fn run_all_with_bugs<W: World>(mut world: impl FnMut(&Case) -> W) {
     use parlour_array::{Bug, plant};
@@ -241,7 +241,8 @@ pub fn run_all_with_bugs<W: World>(mut world: impl FnMut(&Case) -> W) {
     run_all(world);
 }
 
-/// Carries all cases out in worlds that `world` makes, and compares with what is recorded.
+/// Carries out all cases with the drivers that `world` makes, and compares with the recorded
+/// results.
 pub fn run_all<W: World>(mut world: impl FnMut(&Case) -> W) {
     let mut wrong = Vec::new();
     let cases = cases();

@@ -1,4 +1,5 @@
-//! A member is excluded while parity is written, and power is cut before that is recorded.
+//! A member is excluded while its parity is written, and power is cut before the exclusion is
+//! recorded.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! The tests tested. The bug is planted in the whole process: no other test is beside this one.
+//! Tests of the tests. A planted bug affects the whole process, so this file has no other test.
 
 use parlour_array::{Bug, plant};
 

@@ -1,4 +1,4 @@
-//! What is promised of parity whose member is excluded.
+//! What is promised for parity whose member is excluded.
 
 use crate::scene::excluded_while_parity_is_written;
 

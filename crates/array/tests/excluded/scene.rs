@@ -1,4 +1,5 @@
-//! The story, told with each order of effects that a few seeds give.
+//! The scene: a member is excluded while its parity is written; a few seeds give different orders
+//! of effects.
 
 use parlour_array::layout::{Location, Occupant};
 use parlour_array::{Action, Fault, Geometry, Outcome, Repair};
@@ -6,7 +7,7 @@ use parlour_units::{Member, Sector, Sectors, Slot};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 
-/// Effects carried out at most, while superblocks are not.
+/// The greatest number of effects that are carried out while superblocks are not.
 const STEPS: usize = 2_000;
 
 /// The member whose parity a reintegration is about to rewrite.
@@ -25,8 +26,8 @@ fn rewritten(world: &World) -> Option<Slot> {
     })
 }
 
-/// The array's accesses on the member that is out are answered as gone, all others are carried out;
-/// but no superblock is written.
+/// Answers accesses to the member `out` as gone and carries out all others, except writes of
+/// superblocks.
 fn without_superblocks(world: &mut World, out: Member) {
     let copies = Geometry::superblocks_at(Sectors::new(world.setup.member_length));
     let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if copies.contains(&at));
@@ -43,8 +44,8 @@ fn without_superblocks(world: &mut World, out: Member) {
     }
 }
 
-/// Stripes whose parity does not fit after a member was excluded just when its parity was to be
-/// rewritten, and power was cut before superblocks said so.
+/// The number of stripes whose parity does not fit, after a member was excluded just before its
+/// parity was rewritten, and power was cut before superblocks recorded the exclusion.
 pub(crate) fn excluded_while_parity_is_written() -> u64 {
     let mut setup = Setup::logged(4);
     setup.member_length = 3 * 2_048;

@@ -1,11 +1,11 @@
-//! The members of an array in a small file: eight bytes at a time, and how often they follow one
-//! another.
+//! The members of an array in a small file: eight bytes at a time, each with the number of its
+//! repetitions.
 
 use parlour_array::Identity;
 
 use crate::common::Disk;
 
-/// An array's members, and where a host has written.
+/// An array's members, and the ranges that a host has written.
 pub(crate) struct Golden {
     pub(crate) disks: Vec<Disk>,
     /// Ranges in sectors that hold [`content`](crate::scenarios::content).

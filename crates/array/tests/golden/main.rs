@@ -1,9 +1,9 @@
 //! Golden images: arrays as each version of the format has left them on their members, in `v1/`,
 //! `v2/` and so on.
 //!
-//! Those of the current version open and read right, and what creation writes is what it wrote when
-//! they were made. Those of other versions are refused by name. `cargo xtask golden` writes those
-//! of the current version anew.
+//! Images of the current version can be opened and read right, and creation writes the same bytes
+//! as when they were made. Images of other versions are refused with their version. `cargo xtask
+//! golden` writes the images of the current version anew.
 
 #![allow(clippy::disallowed_methods, reason = "the test, not the array, reads and writes golden files")]
 
@@ -26,7 +26,7 @@ fn folder(version: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/v{version}"))
 }
 
-/// The image of a scenario in the current version; written anew where that is asked for.
+/// The image of a scenario in the current version; written anew on request.
 fn golden(scenario: &Scenario) -> Golden {
     let path = folder(FORMAT_VERSION).join(format!("{}.img", scenario.name));
     if env::var_os("PARLOUR_GOLDEN").is_some_and(|value| value == "write") {
@@ -63,13 +63,13 @@ fn arrays_of_this_version_open_and_read_right() {
         if world.array.geometry().fault_tolerance() > 0 {
             assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "{}", scenario.name);
         }
-        // And what it writes from there on is read by the next.
+        // What it writes from there on can be read after the next opening.
         let mut world = world.restart();
         assert_reads(&scenario, &mut world, &golden);
     }
 }
 
-/// An image that was left with records in its logs is worth something only if it has them.
+/// An image with records in its logs is useful only if it really has them.
 #[test]
 fn images_hold_what_they_are_for() {
     for scenario in scenarios() {

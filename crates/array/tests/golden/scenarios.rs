@@ -1,4 +1,4 @@
-//! Of which arrays there are images, and how each was left.
+//! The arrays of which there are images, and the state in which each was left.
 
 use parlour_array::Tuning;
 use parlour_array::organization::NAMED;
@@ -7,14 +7,14 @@ use parlour_units::Slot;
 use crate::common::{SEED, Setup, World};
 use crate::image::Golden;
 
-/// How the array was left.
+/// The state in which an array was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Left {
     /// As it was created.
     Created,
     /// Written to, and stopped.
     Stopped,
-    /// The same, with a member that was failed in between.
+    /// Written to and stopped, with a member that was failed in between.
     Degraded,
     /// Written to, and killed.
     Unclean,
@@ -26,7 +26,8 @@ pub(crate) struct Scenario {
     pub(crate) left: Left,
 }
 
-/// What a host writes there: eight sectors are one word again and again, so that images stay small.
+/// The content that a host writes there: each eight sectors repeat one word, so that images stay
+/// small.
 pub(crate) fn content(at: u64, length: u64) -> Vec<u8> {
     let sector = |sector: u64| (sector / 8 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes().repeat(64);
     (at..at + length).flat_map(sector).collect()
@@ -42,7 +43,7 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
         };
         Scenario { name: format!("{name}-{how}"), setup: small(setup.clone()), left }
     };
-    // Where units float is on no member.
+    // The places of floating units are not stored on members.
     let rows = NAMED.iter().filter(|row| row.name != "floating");
     let mut all: Vec<Scenario> = rows
         .flat_map(|row| {
@@ -71,11 +72,11 @@ impl Scenario {
         logs && matches!(self.left, Left::Stopped | Left::Unclean)
     }
 
-    /// The members as today's code leaves them.
+    /// The members as the current code leaves them.
     pub(crate) fn make(&self) -> Golden {
         let mut world = World::new(&self.setup, SEED);
         if self.left == Left::Created {
-            // Nothing was written yet: the opening is still under way.
+            // No data was written yet: the opening is still under way.
             return Golden { disks: world.disks, written: Vec::new() };
         }
         let mut written = Vec::new();

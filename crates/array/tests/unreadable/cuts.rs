@@ -1,14 +1,14 @@
-//! Writes of what is lost, cut off everywhere.
+//! Writes to lost blocks, with a power cut at every point.
 
 use crate::common::{Random, Setup, payload};
 use crate::scene::{STRIPE, Scene, setups};
 
-/// Orders in which effects are carried out.
+/// The number of different orders of effects.
 const ORDERS: u64 = 4;
 
-/// Writes a part of what is lost anew, pulls the power after `steps` effects, and says what is
-/// wrong then, if anything: what was being written is new or as it was, what is lost is that or an
-/// error, all else is as it was.
+/// Writes a part of the lost blocks, cuts the power after `steps` effects, and returns what is
+/// wrong then, if anything. Blocks that were being written must be new or as before, lost blocks
+/// must still be an error or have new content, and all others must be as before.
 fn cut(setup: &Setup, second: u16, part: usize, steps: u64, order: u64) -> Option<String> {
     let mut scene = Scene::new(setup, second);
     scene.world.all_volatile();
@@ -36,7 +36,7 @@ fn cut(setup: &Setup, second: u16, part: usize, steps: u64, order: u64) -> Optio
     None
 }
 
-/// All cuts of all arrays; what is wrong after the first that shows anything.
+/// All cuts of all arrays. Returns what is wrong in the first failing case.
 pub(crate) fn cut_everywhere() -> Option<String> {
     setups().into_iter().filter(|setup| setup.block == 1).find_map(|setup| {
         let data = setup.geometry().layout().data_units();

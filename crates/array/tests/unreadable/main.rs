@@ -1,5 +1,5 @@
-//! What cannot be recovered is on a list: it is an error, it harms nothing else, and it is over
-//! when it is written anew.
+//! The bad-block log: reads of blocks that cannot be recovered are errors, other data is not
+//! affected, and a new write to such a block ends the error.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 #[path = "../common/mod.rs"]

@@ -1,4 +1,4 @@
-//! The tests tested. Bugs are planted in the whole process: no other test is beside this one.
+//! Tests of the tests. Planted bugs affect the whole process, so this file has no other test.
 
 use parlour_array::{Bug, plant};
 

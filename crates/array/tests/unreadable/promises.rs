@@ -1,4 +1,4 @@
-//! What the list promises.
+//! What the bad-block log promises.
 
 use parlour_array::{Action, Event, Geometry, Repair};
 use parlour_units::{Sectors, Stripe, Unit};
@@ -8,7 +8,7 @@ use crate::cuts::cut_everywhere;
 use crate::scene::{STRIPE, Scene, Unreadable, setups};
 use crate::stutter::stutter_everywhere;
 
-/// What is replaced holds data, or parity.
+/// The replaced member holds data, or parity, of the stripe.
 fn scenes() -> impl Iterator<Item = Scene> {
     setups().into_iter().flat_map(|setup| {
         let data = setup.geometry().layout().data_units();
@@ -39,7 +39,7 @@ fn the_list_outlasts_a_stop_and_a_cut_of_power() {
     }
 }
 
-/// Carries out all but the writing of superblocks.
+/// Carries out all effects except writes of superblocks.
 fn step_without_superblocks(world: &mut World) {
     let copies = Geometry::superblocks_at(Sectors::new(world.setup.member_length));
     let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if copies.contains(&at));
@@ -147,8 +147,8 @@ fn a_log_that_cannot_be_read_when_a_member_is_missing_makes_nothing_read_wrong()
     }
 }
 
-/// What is lost is told, and no log given up; a new member brings all else back, and a write of
-/// what is lost that, too.
+/// The loss is reported, and no log is given up. A new member brings everything else back, and a
+/// write brings the lost blocks back.
 fn loses_no_more(mut scene: Scene) {
     scene.check();
     let told = scene.world.events.iter().any(|event| matches!(event, Event::BadBlocksRecorded { .. }));

@@ -1,4 +1,4 @@
-//! An array in which something is lost.
+//! An array with some lost blocks.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use parlour_units::{Sectors, Stripe, Unit};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 
-/// The stripe in which something is unreadable, and the column.
+/// The stripe and the column with the unreadable sector.
 pub(crate) const STRIPE: u64 = 5;
 pub(crate) const COLUMN: u64 = 3;
-/// Stripes that are written and looked at.
+/// The number of stripes that are written and checked.
 pub(crate) const STRIPES: u64 = 12;
 
 pub(crate) fn setups() -> Vec<Setup> {
@@ -23,7 +23,7 @@ pub(crate) fn setups() -> Vec<Setup> {
     all
 }
 
-/// What cannot be read when a log is folded into parity.
+/// What is unreadable when a log is reintegrated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unreadable {
     Parity,
@@ -32,7 +32,7 @@ pub(crate) enum Unreadable {
     Headers,
 }
 
-/// An array full of known content, a part of which nobody can compute any more.
+/// An array with known content, a part of which cannot be computed any more.
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) content: Vec<u8>,
@@ -40,7 +40,7 @@ pub(crate) struct Scene {
     pub(crate) lost: BTreeSet<u64>,
 }
 
-/// An array that holds known content, all of which is in its parity.
+/// An array with known content, and no records outside its parity.
 fn full(setup: &Setup) -> (World, Vec<u8>) {
     let mut world = World::new(setup, SEED);
     let content = payload(&mut Random(7), world.array.geometry().layout().stripe_data().get() * STRIPES);
@@ -51,7 +51,7 @@ fn full(setup: &Setup) -> (World, Vec<u8>) {
     (world.restart(), content)
 }
 
-/// Writes to all stripes, and goes on until the log holds enough.
+/// Writes to all stripes, and continues until the log holds enough.
 fn write_records(world: &mut World, content: &mut [u8], unreadable: Unreadable) {
     let setup = world.setup.clone();
     let (step, least) = match unreadable {
@@ -72,7 +72,7 @@ fn write_records(world: &mut World, content: &mut [u8], unreadable: Unreadable) 
 }
 
 impl Scene {
-    /// A unit cannot be read in one place, and the member that holds another of its stripe
+    /// One sector of a unit cannot be read, and the member with another unit of its stripe
     /// (`second`) is replaced.
     pub(crate) fn new(setup: &Setup, second: u16) -> Scene {
         let (mut world, content) = full(setup);
@@ -93,13 +93,13 @@ impl Scene {
         Scene { world, content, lost }
     }
 
-    /// Some records are in a log, of which a part cannot be read, or a sector of the parity that it
-    /// is still to be folded into; and the member that holds a unit of that parity's stripe, and no
-    /// part of the log, is gone.
+    /// Some records are in a log. A part of that log cannot be read, or a sector of the parity into
+    /// which it is still to be folded. The member with a unit of that parity's stripe, and no part
+    /// of the log, is gone.
     pub(crate) fn behind_log(mut setup: Setup, unreadable: Unreadable) -> Scene {
         let segment = setup.log.segment.expect("it has logs");
         if unreadable != Unreadable::Parity {
-            // Segments do not stay in memory.
+            // Segments must not stay in memory.
             setup.tuning.log_memory = segment * 2;
         }
         let (mut world, mut content) = full(&setup);
@@ -140,7 +140,7 @@ impl Scene {
         Scene { world, content, lost }
     }
 
-    /// A place without a member.
+    /// A slot without a member.
     pub(crate) fn missing(&self) -> u16 {
         let members = self.world.array.status().members;
         members.iter().position(|member| member.state == "failed").expect("one was failed") as u16
@@ -150,7 +150,7 @@ impl Scene {
         self.world.setup.block
     }
 
-    /// Exactly what is lost is an error; all else reads as it was written.
+    /// Checks that exactly the lost sectors are errors, and all others read as written.
     pub(crate) fn check(&mut self) {
         let stripe = self.world.array.geometry().layout().stripe_data().get();
         for at in (0..stripe * STRIPES).step_by(stripe as usize) {
@@ -169,7 +169,7 @@ impl Scene {
         }
     }
 
-    /// Writes what is lost anew.
+    /// Writes the lost sectors again.
     pub(crate) fn write_lost(&mut self) {
         let mut random = Random(11);
         let step = self.block();

@@ -1,5 +1,5 @@
 //! After a crash a member cannot read some of its sectors the first time, or the first two or three
-//! times: what they hold then was never compared with what commit logs tell of them.
+//! times. Their content was then never compared with the records in commit logs.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,23 @@ use parlour_units::{Sector, Sectors, Slot};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 
-/// So many effects are carried out at most.
+/// The greatest number of effects that are carried out.
 const STEPS: u64 = 160;
 
-/// Writes cut off by a crash, after which a member reads badly.
+/// Writes that a crash cuts off, after which a member has read errors.
 struct Story {
     setup: Setup,
-    /// How many effects are carried out before the crash.
+    /// The number of effects that are carried out before the crash.
     steps: u64,
-    /// Who reads badly then, and how many reads of each sector fail.
+    /// The member with read errors, and the number of reads of each sector that fail.
     member: u16,
     times: u32,
-    /// How many effects are carried out before the next crash, if there is one: hosts write again.
+    /// The number of effects that are carried out before the next crash, if there is one, while
+    /// hosts write again.
     again: Option<u64>,
 }
 
-/// An array whose logs fill soon, so that they are folded into parity all the time.
+/// Arrays whose logs fill quickly, so that reintegrations run all the time.
 fn setups() -> Vec<Setup> {
     let mut small = Setup::logged(4);
     small.member_length = 3 * 2_048;
@@ -36,17 +37,17 @@ fn setups() -> Vec<Setup> {
     vec![small, blocks]
 }
 
-/// Where hosts write, over and over: two units of one stripe, and a whole one.
+/// The places that hosts write repeatedly: two units of one stripe, and a whole stripe.
 fn places(setup: &Setup) -> Vec<(u64, u64)> {
     let (unit, block) = (setup.unit, setup.block);
     vec![(0, block), (unit, block * 2), (block, block), (0, unit * 3), (unit * 2, block), (0, block * 2)]
 }
 
-/// All that was ever written to each sector, the newest last.
+/// All contents that each sector ever had, the newest last.
 type History = BTreeMap<u64, Vec<Vec<u8>>>;
 
-/// Answers a pending effect, or lets time pass; but bad-block logs are not written. Says no when
-/// there is nothing else to do.
+/// Answers a pending effect, or advances the time; bad-block logs are not written. Returns `false`
+/// if there is nothing else to do.
 fn step_without_lists(world: &mut World) -> bool {
     let (first, length) = world.array.geometry().bad_block_log_at(0).expect("there are bad-block logs");
     let bad_block_logs = first..first + length * 2;
@@ -65,7 +66,8 @@ fn step_without_lists(world: &mut World) -> bool {
     true
 }
 
-/// Writes until so many effects are carried out, or there is nothing to do; notes what is written.
+/// Writes until this many effects are carried out, or nothing is left to do; adds the data to
+/// `history`.
 fn write(world: &mut World, steps: u64, history: &mut History) {
     let mut random = Random(SEED ^ steps);
     let places = places(&world.setup);
@@ -85,7 +87,7 @@ fn write(world: &mut World, steps: u64, history: &mut History) {
     }
 }
 
-/// Sectors of units, on the member in `slot`.
+/// The sectors of units on the member in `slot`.
 fn unit_sectors(world: &World, slot: Slot) -> impl Iterator<Item = u64> {
     let geometry = world.array.geometry().clone();
     let (start, length) = (geometry.data_start(), geometry.stored().layout.length);
@@ -96,7 +98,7 @@ fn unit_sectors(world: &World, slot: Slot) -> impl Iterator<Item = u64> {
     (0..length).filter(is_unit).map(move |at| (start + Sectors::new(at)).get())
 }
 
-/// What is wrong in the end, if anything.
+/// Runs a story. Returns what is wrong at the end, if anything.
 fn tell(story: &Story) -> Option<String> {
     let mut world = World::new(&story.setup, SEED ^ story.steps);
     world.all_volatile();
@@ -132,7 +134,7 @@ fn stories() -> Vec<Story> {
     for setup in setups() {
         for steps in (0..STEPS).step_by(5) {
             let ways = [(2, None), (2, Some(200)), (1, None), (3, None), (2, Some(60))];
-            // The first two show most.
+            // The first two find most defects.
             let ways = match steps % 20 {
                 0 => &ways[..],
                 10 => &ways[..1],
@@ -148,7 +150,7 @@ fn stories() -> Vec<Story> {
     stories
 }
 
-/// Tells all stories; what is wrong in the first that shows anything.
+/// Runs all stories. Returns what is wrong in the first failing one.
 pub(crate) fn stutter_everywhere() -> Option<String> {
     stories().into_iter().find_map(|story| {
         let Story { setup, steps, member, times, again } = &story;

@@ -1,13 +1,13 @@
-//! How taking all log buffers out of memory goes on.
+//! Taking all log buffers out of memory before a stop: the results, and when to give up.
 
-/// What has come of taking all log buffers out of memory.
+/// The state of taking all log buffers out of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Closing {
     /// None is left.
     Done,
-    /// Some are being written, or wait for what is.
+    /// Some buffers are being written, or wait for other work.
     UnderWay,
-    /// Some can go neither to the log nor to the parity, and nothing is under way that would change
+    /// Some buffers can go neither to the log nor to the parity, and no running work will change
     /// that.
     Stuck,
 }
@@ -15,17 +15,18 @@ pub(crate) enum Closing {
 /// How it goes on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::log) struct ClosingProgress {
-    /// The fewest buffers that were left.
+    /// The least number of buffers that were left so far.
     pub(in crate::log) least: Option<usize>,
-    /// Calls since there were more.
+    /// The number of calls since that number last fell.
     pub(in crate::log) calls: u32,
 }
 
 impl ClosingProgress {
-    /// A region takes a few: it is loaded, folded into the parity, given up.
+    /// The number of calls without progress after which it gives up. One region needs several
+    /// calls: it is loaded, reintegrated, or given up.
     pub(in crate::log) const PATIENCE: u32 = 16;
 
-    /// So many buffers are left. Says whether that may become fewer.
+    /// Notes that this many buffers are left. Returns whether to go on.
     pub(in crate::log) fn goes_on(&mut self, left: usize) -> bool {
         if self.least.is_none_or(|least| left < least) {
             *self = ClosingProgress { least: Some(left), calls: 0 };

@@ -1,4 +1,5 @@
-//! Members' commit logs as values: their rings, the jobs that wait for them, and what they keep.
+//! The commit logs of members as values: their rings, the jobs that wait for space or for an entry,
+//! and the entries that are kept.
 
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{FoundLog, Told};
@@ -9,10 +10,10 @@ use crate::log::ring::{Entry, Ring};
 use parlour_units::{Region, Sectors, Slot};
 use std::collections::{BTreeMap, VecDeque};
 
-/// An entry is closed when it has this many records, …
+/// An entry is closed when it has this many records.
 pub(in crate::log) const GROUP: usize = 256;
-/// … or is about this part of its ring: an entry does not wrap around the end, and may leave as
-/// much unused there.
+/// An entry is closed when it takes about this part of its ring (one sixth). An entry does not wrap
+/// around the end of the ring, so as much may stay unused there.
 pub(in crate::log) const LONGEST: u64 = 6;
 
 /// One member's commit log.
@@ -20,11 +21,11 @@ pub(in crate::log) const LONGEST: u64 = 6;
 pub(in crate::log) struct CommitLog {
     pub(in crate::log) records: Ring,
     pub(in crate::log) intents: Ring,
-    /// Sectors of the one for records that jobs hold.
+    /// Sectors of the ring of records that jobs have reserved.
     pub(in crate::log) reserved: Sectors,
-    /// To be committed by the next entry.
+    /// Jobs whose records go into the next entry.
     pub(in crate::log) waiting: VecDeque<JobId>,
-    /// To be told of, each by an entry of its own.
+    /// Intents that are still to be written, each as an entry of its own.
     pub(in crate::log) announced: VecDeque<Waiting>,
 }
 
@@ -34,7 +35,7 @@ pub(crate) struct CommitLogs {
     pub(in crate::log) logs: Vec<CommitLog>,
     /// Jobs that wait for space.
     pub(crate) waiters: VecDeque<JobId>,
-    /// Flushes begun and, of these, the last that is complete.
+    /// The number of flushes that have begun, and the number of the last complete one.
     pub(in crate::log) begun: u64,
     pub(in crate::log) complete: u64,
     pub(in crate::log) flushing: bool,
@@ -44,7 +45,7 @@ pub(crate) struct CommitLogs {
     pub(in crate::log) zeroes: BTreeMap<Region, EntryName>,
 }
 
-/// What is about to happen to a region's parity, to be written before it happens.
+/// An intent that waits to be written: what a reintegration is about to do to a region's parity.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) region: Region,
@@ -60,7 +61,7 @@ pub(crate) struct EntryName {
 }
 
 impl CommitLog {
-    /// Whether the oldest records are to be stored elsewhere.
+    /// Whether the oldest records should be stored elsewhere.
     pub(in crate::log) fn is_low_on_space(&self) -> bool {
         self.records.used() > self.records.length() / 3
     }
@@ -74,10 +75,10 @@ impl CommitLog {
 
     /// Whether space for a host's entry can be reserved.
     pub(in crate::log) fn has_room(&self, length: Sectors) -> bool {
-        // The last quarter is for what is left over where the ring ends.
+        // The last quarter is kept free for the space that is left unused where the ring ends.
         let most = self.records.length() / 4 * 3;
         let fits = self.records.used() + (self.reserved + length).get() <= most;
-        // A lone one always goes: the log has room for several of the longest.
+        // A single entry always fits: the ring has room for several of the longest.
         fits || self.records.is_empty() && self.reserved.is_zero()
     }
 
@@ -90,8 +91,9 @@ impl CommitLog {
 }
 
 impl CommitLogs {
-    /// What was found goes on. Entries of this session are numbered from `first`, so that they come
-    /// after whatever could not be found.
+    /// Commit logs that go on with the entries that were found. Entries of this session are
+    /// numbered from `first`, so that their numbers are higher than those of entries which could
+    /// not be found.
     pub(crate) fn new(found: &[FoundLog], first: u64, geometry: &Geometry) -> CommitLogs {
         let ring = |found: &FoundLog, part| {
             Ring::new(found.part(part), first, geometry.commit_part(part).1, geometry.block())
@@ -114,7 +116,7 @@ impl CommitLogs {
         }
     }
 
-    /// Whether a zero record of `region` would be done again after a crash.
+    /// Whether a zero record of `region` would be redone after a crash.
     pub(crate) fn zeroes_count(&mut self, region: Region) -> bool {
         self.zeroes.get(&region).copied().is_some_and(|name| self.entry(name).is_some())
     }
@@ -127,7 +129,7 @@ impl CommitLogs {
         self.log(name.slot).ring(name.part).entry(name.number)
     }
 
-    /// Reserves space for a host's entry. Says whether there is any now.
+    /// Reserves space for a host's entry. Returns whether there was room.
     pub(crate) fn reserve(&mut self, slot: Slot, length: Sectors) -> bool {
         let log = self.log(slot);
         let fits = log.has_room(length);
@@ -137,7 +139,7 @@ impl CommitLogs {
         fits
     }
 
-    /// Whether nobody waits for space, and [`CommitLogs::reserve`] would find some.
+    /// Whether no job waits for space and [`CommitLogs::reserve`] would succeed.
     pub(crate) fn nobody_waits_and_has_room(&self, slot: Slot, length: Sectors) -> bool {
         self.waiters.is_empty() && self.logs[slot.as_usize()].has_room(length)
     }
@@ -147,14 +149,14 @@ impl CommitLogs {
         log.reserved = log.reserved - length;
     }
 
-    /// Something of an entry is now where it should be.
+    /// One record or intent of an entry no longer needs it.
     pub(crate) fn stored(&mut self, name: EntryName) {
         if let Some(entry) = self.entry(name) {
             entry.stored();
         }
     }
 
-    /// After a crash: the data of one of an entry's records was brought up to it just now.
+    /// After a crash: the data of one of the entry's records has just been redone.
     pub(crate) fn redone(&mut self, name: EntryName) {
         let begun = self.begun;
         if let Some(entry) = self.entry(name) {
@@ -163,13 +165,14 @@ impl CommitLogs {
         }
     }
 
-    /// What an entry tells of is no longer in memory, but still counts after a crash.
+    /// The entry's records are no longer in memory, but still count after a crash: the entry is
+    /// kept until [`CommitLogs::adopt`].
     pub(crate) fn orphan(&mut self, name: EntryName) {
         self.orphans.push(name);
     }
 
-    /// It is durable that all regions that are to be resynced are: nothing in those regions' logs
-    /// counts.
+    /// It is durable that the regions of all orphaned entries are to be resynced. The logs of those
+    /// regions no longer count, so the entries need not be kept for them.
     pub(in crate::log) fn adopt(&mut self) {
         for name in std::mem::take(&mut self.orphans) {
             self.stored(name);
@@ -180,12 +183,12 @@ impl CommitLogs {
         self.log(slot).announced.push_back(waiting);
     }
 
-    /// An entry was written, or (unless `whole`) could not be.
+    /// An entry was written, or (unless `whole`) could not be written.
     pub(crate) fn written(&mut self, slot: Slot, part: CommitPart, whole: bool) {
         self.log(slot).ring(part).written(whole);
     }
 
-    /// An entry is to be kept until something more is stored.
+    /// The entry is kept until one more of its records or intents is stored elsewhere.
     pub(crate) fn keep(&mut self, name: EntryName) {
         if let Some(entry) = self.entry(name) {
             entry.keep();
@@ -200,7 +203,7 @@ impl CommitLogs {
         }
     }
 
-    /// Forgets entries that no longer count. Says whether there were any.
+    /// Forgets entries that no longer count. Returns whether there were any.
     pub(in crate::log) fn release(&mut self) -> bool {
         let complete = self.complete;
         let each = |log: &mut CommitLog| log.records.release(complete) | log.intents.release(complete);
@@ -211,24 +214,24 @@ impl CommitLogs {
         self.logs.iter().any(CommitLog::is_low_on_space)
     }
 
-    /// Whether some log is half full, or has no room for a job: a table is worth its writing.
+    /// Whether a commit log is half full, or jobs wait for space: then it is worth writing a table.
     pub(in crate::log) fn wants_table(&self) -> bool {
         let half = |log: &CommitLog| log.records.used() * 2 > log.records.length();
         !self.waiters.is_empty() || self.logs.iter().any(half)
     }
 
-    /// Sectors that the intents of one reintegration may take: the other half is for what a crash
-    /// makes it tell anew.
+    /// Sectors that the intents of one reintegration may take. The other half is for intents that
+    /// have to be written again after a crash.
     pub(crate) fn intent_room(&self, slot: Slot) -> u64 {
         self.logs[slot.as_usize()].intents.room() / 2
     }
 
-    /// Whether nothing that was told of parity still counts.
+    /// Whether no intent in the commit log of `slot` still counts.
     pub(crate) fn intents_are_over(&self, slot: Slot) -> bool {
         self.logs[slot.as_usize()].intents.is_empty()
     }
 
-    /// Whether old entries are in somebody's way.
+    /// Whether old entries take space that is needed.
     pub(crate) fn presses(&self) -> bool {
         self.low_on_space() || !self.waiters.is_empty()
     }
@@ -239,7 +242,7 @@ impl CommitLogs {
     }
 }
 
-/// The entries that tell of zero records in what was found on `slot`, in their order.
+/// The entries among `found` on `slot` that hold zero records, in order, each with its region.
 pub(in crate::log) fn zeroes_of(
     (slot, found): (Slot, &FoundLog),
 ) -> impl Iterator<Item = (Region, EntryName)> {
@@ -258,8 +261,8 @@ mod tests {
 
     const PLACE: Slot = Slot::new(0);
 
-    /// Logs whose rings for records are of 96 sectors, the first with entries of a block each,
-    /// numbered from 1.
+    /// Commit logs whose rings of records have 96 sectors. The first one holds this many entries of
+    /// one block each, numbered from 1.
     fn logs(entries: u64) -> CommitLogs {
         let entry = |number| EntryHeader {
             number,
@@ -304,7 +307,7 @@ mod tests {
         assert!(!logs.reserve(PLACE, Sectors::new(8)), "9 blocks are three quarters of it");
         logs.give_back(PLACE, Sectors::new(16));
         assert!(logs.reserve(PLACE, Sectors::new(8)));
-        // In an empty one there is always room for one.
+        // An empty ring always has room for one entry.
         let other = Slot::new(1);
         assert!(logs.reserve(other, Sectors::new(80)));
         assert!(!logs.reserve(other, Sectors::new(8)));

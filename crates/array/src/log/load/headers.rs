@@ -1,4 +1,4 @@
-//! What was read of a region's log so far, and what is to be read next.
+//! The headers of a region's log that were read so far, and which ones are to be read next.
 
 use crate::format::bitmap::Stored;
 use crate::format::horizon::{first_sequence, session_of};
@@ -6,22 +6,23 @@ use crate::format::segment::Header;
 use parlour_units::Region;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Positions whose headers are read first; each time after, twice as many.
+/// The number of positions whose headers are read first. Each further read takes twice as many.
 pub(in crate::log) const FIRST_SLOTS: u32 = 8;
 
 /// A log whose headers are being read.
 #[derive(Debug)]
 pub(crate) struct Load {
     pub(in crate::log) region: Region,
-    /// When that began: who came to stand in a slot later does not hold it.
+    /// The roster's turn when the load began: a member that came to a slot later does not hold the
+    /// log.
     pub(in crate::log) turn: u64,
-    /// By position: its header, where one could be read.
+    /// By position: its header, if one copy could be read.
     pub(in crate::log) found: BTreeMap<u32, Header>,
-    /// Positions of which neither copy could be read so far.
+    /// Positions of which no copy could be read so far.
     pub(in crate::log) unreadable: BTreeSet<u32>,
-    /// The copies that are being read, …
+    /// Which copy is being read.
     pub(in crate::log) copy: Copy,
-    /// … of these positions.
+    /// The positions whose headers are being read.
     pub(in crate::log) asked: Vec<u32>,
 }
 
@@ -33,7 +34,7 @@ pub(in crate::log) enum Copy {
 }
 
 impl Load {
-    /// What is read next of a log of so many positions; none once all is.
+    /// Which copies to read next, of a log with this many positions; `None` once all are read.
     pub(in crate::log) fn next(&self, positions: u32) -> Option<(Copy, Vec<u32>)> {
         let from = self.asked.last().map_or(0, |last| last + 1);
         if self.copy == Copy::First && from < positions {
@@ -45,8 +46,8 @@ impl Load {
         (self.copy == Copy::First && !missing.is_empty()).then_some((Copy::Second, missing))
     }
 
-    /// The headers, the newest segment first: what was appended twice, because a crash came
-    /// between, counts where it was appended last.
+    /// The headers, the newest segment first. If a crash caused a record to be appended twice, the
+    /// newer copy counts.
     pub(in crate::log) fn newest_first(&self) -> Vec<(u32, &Header)> {
         let mut headers: Vec<(u32, &Header)> =
             self.found.iter().map(|(position, header)| (*position, header)).collect();
@@ -55,13 +56,14 @@ impl Load {
     }
 }
 
-/// Whether all live records are in `headers`, the newest segment first, that the table says are
+/// Whether `headers` (the newest segment first) hold all live records that the table counts as
 /// `stored`.
 ///
-/// Records that are `held` by a commit log and stood in a segment before the table's session were
-/// used in that session as the commit log holds them, and were not counted; unless the commit log
-/// counted for nothing then, because the session before had been stopped cleanly, and counts again
-/// because this one did not begin it anew. Then all of them were.
+/// Some records are `held` by a commit log as well, and stand in a segment from before the table's
+/// session. The table counts either none or all of them:
+/// - None, normally: in the table's session they were used from the commit log.
+/// - All, if the commit log did not count in that session, because the session before had been
+///   stopped cleanly, and counts again now, because the table's session wrote no entry to it.
 pub(in crate::log) fn is_complete(
     headers: &[(u32, &Header)],
     stored: Stored,

@@ -1,4 +1,4 @@
-//! The budget of log buffers, and who waits for one.
+//! The budget of log buffers, and the jobs that wait for one.
 
 use crate::ids::JobId;
 use crate::log::Logs;
@@ -7,12 +7,12 @@ use crate::tuning::LogPool;
 use parlour_units::Sectors;
 
 impl Logs {
-    /// Jobs that wait for a buffer, which is no longer what they wait for.
+    /// Removes and returns all jobs that wait for a buffer.
     pub(crate) fn take_pool_waiters(&mut self) -> impl Iterator<Item = JobId> + '_ {
         self.pool_waiters.drain(..).map(|waiter| waiter.job)
     }
 
-    /// Whether all buffers of a pool that all regions share are in use.
+    /// Whether all buffers are in use, if all regions share one pool.
     pub(in crate::log) fn is_exhausted(&self) -> bool {
         self.pool == LogPool::Global && self.in_memory >= self.pool_limit
     }

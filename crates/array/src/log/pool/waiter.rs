@@ -1,4 +1,4 @@
-//! What is known of a job that waits for a log buffer.
+//! A job that waits for a log buffer, with the conditions under which it must go on waiting.
 
 use crate::ids::JobId;
 use parlour_units::{Region, Sectors, Slot};
@@ -8,9 +8,9 @@ use parlour_units::{Region, Sectors, Slot};
 pub(crate) struct PoolWaiter {
     pub(crate) job: JobId,
     pub(in crate::log) region: Region,
-    /// It needs one buffer where its region has none open, and nothing but a failed member changes
-    /// that.
+    /// The job needs exactly one buffer if its region has none open. Only the failure of a member
+    /// changes that.
     pub(in crate::log) plain: bool,
-    /// Which commit log it reserves space in, and how much, where there are commit logs.
+    /// The commit log in which it reserves space, and how much, if there are commit logs.
     pub(in crate::log) commit: Option<(Slot, Sectors)>,
 }

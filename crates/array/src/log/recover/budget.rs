@@ -7,20 +7,20 @@ use crate::log::{LoadState, Logs, RegionLog};
 use parlour_units::Region;
 
 impl RegionLog {
-    /// Whether a commit log holds records of it, and nobody has begun to redo them.
+    /// Whether a commit log holds records of the region and their redo has not begun.
     pub(in crate::log) fn waits_for_recovery(&self) -> bool {
         self.recovery.is_some() && self.load == LoadState::Unknown
     }
 }
 
 impl Logs {
-    /// A commit log holds something of `region`.
+    /// A commit log holds records or intents of `region`: it is recovered later.
     pub(crate) fn recover_later(&mut self, region: Region, recovery: Recovery) {
         self.region(region).recovery = Some(Box::new(recovery));
         self.recoveries.left += 1;
     }
 
-    /// Takes what was to be redone in `region`.
+    /// Removes and returns the records and intents that were to be redone in `region`.
     pub(crate) fn end_recovery(&mut self, region: Region) -> Option<Box<Recovery>> {
         let log = self.region(region);
         let runs = log.load == LoadState::Loading;
@@ -34,7 +34,7 @@ impl Logs {
         Some(recovery)
     }
 
-    /// `region` was being loaded, and stays as it is. Returns the jobs that wait for it.
+    /// `region` was being loaded, and stalls. Returns the jobs that wait for it.
     pub(in crate::log) fn stall(&mut self, region: Region) -> Vec<JobId> {
         let log = self.region(region);
         assert!(log.load == LoadState::Loading, "only what is being loaded stalls");
@@ -58,8 +58,8 @@ impl Logs {
         self.recoveries.taken += buffers;
     }
 
-    /// Whether there is memory for one more region: for one alone there always is, so that recovery
-    /// comes to an end, if it `may_exceed` what there is.
+    /// Whether there is memory to recover one more region. If recovery `may_exceed` the budget, a
+    /// single region always gets memory, so that recovery comes to an end.
     pub(in crate::log) fn has_memory_to_recover(&self, region: Region, may_exceed: bool) -> bool {
         let recovery = self.regions.get(&region).and_then(|log| log.recovery.as_deref());
         let needs = recovery.map_or(0, |recovery| self.recovery_buffers(recovery));
@@ -68,11 +68,11 @@ impl Logs {
         running == 0 && may_exceed || fits
     }
 
-    /// How many log buffers the records take that are to be redone, at the most.
+    /// The greatest number of log buffers that the records to be redone take.
     pub(in crate::log) fn recovery_buffers(&self, recovery: &Recovery) -> u32 {
         let lengths = recovery.records.iter().map(|one| one.committed.record.payload().get());
-        // (What does not fit into the rest of a buffer goes to the next: at most half of each is
-        // lost.)
+        // (A record that does not fit into the rest of a buffer goes to the next one: at most half
+        // of each buffer is wasted.)
         (lengths.sum::<u64>() * 2).div_ceil(self.payload().get()).max(1) as u32
     }
 }

@@ -3,24 +3,25 @@
 use parlour_units::Region;
 use std::collections::VecDeque;
 
-/// Regions that are recovered at a time.
+/// The number of regions that are recovered at a time.
 pub(in crate::log) const RECOVERIES: u32 = 4;
 /// Which regions are still to be recovered.
 #[derive(Debug, Default)]
 pub(crate) struct Recoveries {
-    /// Hosts wait for these.
+    /// Regions that hosts wait for.
     pub(in crate::log) wanted: VecDeque<Region>,
     pub(in crate::log) waiting: VecDeque<Region>,
-    /// How many are being recovered, and how many log buffers their records take at the most.
+    /// How many regions are being recovered, and how many log buffers their records take at the
+    /// most.
     pub(in crate::log) running: u32,
     pub(in crate::log) taken: u32,
-    /// How many are not yet recovered, these among them.
+    /// How many regions are not yet recovered, including those that are being recovered.
     pub(in crate::log) left: u32,
 }
 
 impl Recoveries {
-    /// Those of which the first comes next; where the array is being stopped, only what hosts still
-    /// wait for.
+    /// The queue whose first region is recovered next. While the array is being stopped, only
+    /// regions that hosts wait for are recovered.
     pub(in crate::log) fn queue(&mut self, serving: bool) -> &mut VecDeque<Region> {
         if self.wanted.is_empty() && serving { &mut self.waiting } else { &mut self.wanted }
     }

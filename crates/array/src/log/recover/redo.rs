@@ -1,4 +1,4 @@
-//! A part of a region's data that is compared with its records.
+//! The redo of one part of a region: its data is compared with the records of commit logs.
 
 use crate::buffer::BufferId;
 use crate::columns::Columns;
@@ -6,15 +6,15 @@ use crate::plan::Span;
 use parlour_units::{Region, Sectors, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A part of a unit that is zeroes, but for what later records say.
+/// A part of a unit that holds zeroes, apart from the changes of later records.
 #[derive(Debug)]
 pub(in crate::log) struct Blank {
     pub(in crate::log) stripe: u32,
     pub(in crate::log) unit: Unit,
     pub(in crate::log) columns: Columns,
-    /// Records since that changed some of it.
+    /// Later records that changed some of it.
     pub(in crate::log) links: Vec<usize>,
-    /// Where its content is put together. None: it is all zeroes.
+    /// The buffer in which its content is put together; `None` if it is all zeroes.
     pub(in crate::log) buffer: Option<BufferId>,
 }
 
@@ -31,27 +31,27 @@ pub(in crate::log) struct Run {
 #[derive(Debug)]
 pub(crate) struct Redo {
     pub(in crate::log) region: Region,
-    /// By stripe of this part: its records in their order.
+    /// By stripe of this part: the indices of its records, in order.
     pub(in crate::log) stripes: BTreeMap<u32, Vec<usize>>,
     /// Whether the region has more parts.
     pub(in crate::log) goes_on: bool,
     pub(in crate::log) runs: Vec<Run>,
-    /// What became zeroes, and is written whatever stands there.
+    /// Parts that became zeroes. They are written without being read.
     pub(in crate::log) blanks: Vec<Blank>,
     /// By record of this part: where its payload is in memory.
     pub(in crate::log) payloads: BTreeMap<usize, Span>,
-    /// Buffers to be given back.
+    /// Buffers to be released.
     pub(in crate::log) buffers: Vec<BufferId>,
-    /// What was found, once the data was read: the second of the two plans runs.
+    /// The result of the comparison, once the data was read and the second of the two plans runs.
     pub(in crate::log) found: Option<Verdict>,
 }
 
-/// What the comparison says.
+/// The result of the comparison.
 #[derive(Debug, Default)]
 pub(in crate::log) struct Verdict {
-    /// Blocks with sectors that fit no record: something else has written there.
+    /// Blocks with sectors that fit no record: their content comes from no logged write.
     pub(in crate::log) damaged: BTreeSet<(u32, Unit, Sectors)>,
-    /// A full-stripe write was cut off while a member is missing, whose content can no longer be
-    /// told.
+    /// A full-stripe write was cut off and a member is missing, whose content can no longer be
+    /// computed.
     pub(in crate::log) lost: bool,
 }

@@ -1,5 +1,5 @@
-//! What commit logs hold of a region: its records and intents, which of them tell of a sector, and
-//! the parts in which they are redone.
+//! What commit logs hold of a region after a crash: its records and intents, which of them name a
+//! given sector, and the parts in which they are redone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,9 +12,10 @@ use crate::format::segment::RecordKind;
 use crate::geometry::Geometry;
 use crate::log::EntryName;
 
-/// A region is compared with its records part by part: a part is of whole stripes, and of no more
-/// data than this (4 MiB) unless it is one stripe. So memory, and what a part has to do, are
-/// bounded however much was written to a region.
+/// The size of a part, in sectors of data (4 MiB). A region is compared with its records part by
+/// part. A part is made of whole stripes and has at most this much data, unless it is a single
+/// stripe. So the memory and the work of a part are bounded, however much was written to the
+/// region.
 const PART: u64 = 8_192;
 
 /// A record that a commit log holds.
@@ -27,25 +28,25 @@ pub(super) struct Remembered {
     pub(super) name: EntryName,
 }
 
-/// What commit logs hold of a region.
+/// The content of commit logs that concerns one region.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
-    /// In the order of sequence numbers.
+    /// Records, in the order of sequence numbers.
     pub(super) records: Vec<Remembered>,
     pub(super) intents: Vec<(Intent, EntryName)>,
-    /// Stripes before this one are as their records say.
+    /// Stripes before this one have been redone.
     pub(super) redone: u32,
-    /// In one of them more was missing than could be computed.
+    /// In one of the redone stripes, more was missing than could be computed.
     pub(super) lost: bool,
-    /// Something could not be read: each block is read for itself.
+    /// An access failed: from now on each block is read by itself.
     pub(super) block_by_block: bool,
-    /// Blocks that cannot be read (where in the unit they start): they will be what the rest of the
-    /// stripe says.
+    /// Blocks that cannot be read (with the distance from the start of the unit): they are computed
+    /// from the rest of the stripe.
     pub(super) unreadable: BTreeSet<(u32, Unit, Sectors)>,
 }
 
-/// Sorts what the members' commit logs hold by region. Leaves out what is in the parity, and what
-/// is to be resynced.
+/// Sorts the content of the members' commit logs by region. Leaves out records that are in the
+/// parity, and regions that are to be resynced.
 pub(crate) fn remember(
     found: Vec<FoundLog>,
     geometry: &Geometry,
@@ -53,7 +54,8 @@ pub(crate) fn remember(
 ) -> BTreeMap<Region, Recovery> {
     let (start, length) = geometry.commit_part(CommitPart::Records);
     let mut regions: BTreeMap<Region, Recovery> = BTreeMap::new();
-    // What a member brought that stood in another slot before is not of this one.
+    // A member may have stood in another slot before: entries from that time do not count for this
+    // slot.
     let counts = |slot: Slot, region: Region, sequence: u64| {
         geometry.layout().commit_slot(region) == Some(slot) && counts(region, sequence)
     };
@@ -86,19 +88,19 @@ pub(crate) fn remember(
     regions
 }
 
-/// What the records say of one sector of a unit.
+/// The history of one sector of a unit, as the records describe it.
 #[derive(Debug, Default)]
 pub(super) struct Chain {
-    /// What was there after the last write of the whole stripe, if there is one.
+    /// The sector's checksum after the last full-stripe write, if there is one.
     pub(super) base: Option<u64>,
-    /// Records since: which, and how the sector changed.
+    /// Later records: the index of each, and how it changed the sector.
     pub(super) links: Vec<(usize, Change)>,
-    /// Nothing was written to the stripe here since its last write as a whole.
+    /// No record came after the last full-stripe write of this stripe at this column.
     pub(super) whole_last: bool,
 }
 
 impl Chain {
-    /// How many links from the start a sector with this checksum has behind it.
+    /// How many links of the chain a sector with this checksum already contains.
     pub(super) fn position(&self, sum: u64) -> Option<usize> {
         let last = self.links.iter().rposition(|(_, change)| change.new == sum).map(|index| index + 1);
         let first = self.base.or(self.links.first().map(|(_, change)| change.old));
@@ -107,8 +109,8 @@ impl Chain {
 }
 
 impl Committed {
-    /// Sectors that are read and compared for it, at the most. (What became zeroes is written, unit
-    /// by unit.)
+    /// The greatest number of sectors that are read and compared for the record. (Units that became
+    /// zeroes are not read but written.)
     pub(super) fn weight(&self, units: u16) -> u64 {
         let length = self.record.columns.length().get();
         match self.record.kind {
@@ -120,22 +122,22 @@ impl Committed {
 }
 
 impl Recovery {
-    /// The entries that are kept for the region's records: one name for each.
+    /// The entries that are kept for the region's records: one name per record.
     pub(crate) fn record_names(&self) -> impl Iterator<Item = EntryName> + '_ {
         self.records.iter().map(|remembered| remembered.name)
     }
 
-    /// Their sequence numbers.
+    /// The sequence numbers of the region's records.
     pub(crate) fn sequences(&self) -> impl Iterator<Item = u64> + '_ {
         self.records.iter().map(|remembered| remembered.committed.record.sequence)
     }
 
-    /// The same for its intents.
+    /// The entries that are kept for the region's intents: one name per intent.
     pub(crate) fn intent_names(&self) -> impl Iterator<Item = EntryName> + '_ {
         self.intents.iter().map(|(_, name)| *name)
     }
 
-    /// What is told of `column` of `unit`, by the records `of_stripe`.
+    /// The chain of `column` of `unit`, from the records `of_stripe`.
     pub(super) fn chain(&self, of_stripe: &[usize], unit: Unit, column: Sectors) -> Chain {
         let sector = Columns::new(column, column + Sectors::new(1));
         let mut chain = Chain::default();
@@ -147,7 +149,7 @@ impl Recovery {
             let offset = (column - record.columns.from).get();
             let change = |offset: u64| changes.get(offset as usize).copied();
             if record.kind == RecordKind::Zero {
-                // (What it is the last to tell of is not compared.)
+                // (A column whose last record is a zero record is not compared.)
                 chain = Chain::default();
             } else if record.kind == RecordKind::Cancel {
                 let length = record.columns.length().get();
@@ -163,8 +165,8 @@ impl Recovery {
         chain
     }
 
-    /// Columns that a zero record of the stripe made zeroes, and no later record of the whole
-    /// stripe covers; and which record that is. `of_stripe` are the stripe's records in their
+    /// Columns that a zero record of the stripe zeroed and that no later record of the whole stripe
+    /// covers, each with the index of the zero record. `of_stripe` are the stripe's records in
     /// order.
     pub(super) fn zeroed(&self, of_stripe: &[usize]) -> Vec<(usize, Columns)> {
         let mut zeroed: Vec<(usize, Columns)> = Vec::new();
@@ -184,8 +186,7 @@ impl Recovery {
         zeroed
     }
 
-    /// The next part: by stripe, its records in their order. Says, too, whether there are more
-    /// behind it.
+    /// The next part: its records in order, by stripe; and whether more parts follow.
     pub(super) fn next_part(&self, units: u16) -> (BTreeMap<u32, Vec<usize>>, bool) {
         let mut stripes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (index, remembered) in self.records.iter().enumerate() {
@@ -206,7 +207,7 @@ impl Recovery {
         (stripes, rest.is_some())
     }
 
-    /// Runs of units of `stripes` that are to be compared and can be read, none twice.
+    /// Runs of units of `stripes` that are to be compared and can be read; no sector occurs twice.
     pub(super) fn runs(
         &self,
         stripes: &BTreeMap<u32, Vec<usize>>,

@@ -1,8 +1,8 @@
-//! Stripes that became zeroes as a whole: their zero record is redone whatever stands on the
-//! members, without reading it.
+//! Redo of zero records: stripes that became zeroes as a whole are written without being read.
 //!
-//! Where a zero record is the last of a stripe's whole records, each unit holds zeroes and what the
-//! records since have changed. So what a crash has left there, old or new or torn, does not matter.
+//! If a zero record is the last of a stripe's records of the whole stripe, each unit holds zeroes
+//! plus the changes of later records. So it does not matter what a crash has left on the members:
+//! old, new or torn sectors.
 
 use super::redo::Blank;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::plan::{Plan, Source, Span};
 use parlour_units::Region;
 
 impl Recovery {
-    /// The parts of all units of `stripes` that zero records tell of, cut where later records begin
+    /// The parts of all units of `stripes` that zero records cover, cut where later records begin
     /// and end.
     pub(super) fn blanks(&self, stripes: &BTreeMap<u32, Vec<usize>>, units: u16) -> Vec<Blank> {
         let mut blanks = Vec::new();
@@ -59,8 +59,7 @@ impl Recovery {
 }
 
 impl Redo {
-    /// Puts together what stands in stripes that became zeroes: zeroes first, then each change
-    /// since.
+    /// Computes the content of stripes that became zeroes: zeroes first, then each later change.
     pub(super) fn fill_blanks(&self, plan: &mut Plan, recovery: &Recovery) {
         let filled = || self.blanks.iter().filter_map(|blank| Some((blank, blank.buffer?)));
         for (blank, buffer) in filled() {
@@ -83,7 +82,7 @@ impl Redo {
 }
 
 impl Array {
-    /// The parts of stripes that became zeroes and whose members are there.
+    /// Adds the parts of stripes that became zeroes and whose members are there.
     pub(super) fn plan_blanks(&mut self, region: Region, recovery: &Recovery, redo: &mut Redo) {
         let units = self.cx.geometry.layout().data_units() + 1;
         for mut blank in recovery.blanks(&redo.stripes, units) {
@@ -99,7 +98,7 @@ impl Array {
         }
     }
 
-    /// Writes them: what follows on a member is zeroed in one access.
+    /// Writes the zeroed parts: neighbouring parts on a member are zeroed in one access.
     pub(super) fn write_blanks(&self, plan: &mut Plan, redo: &Redo) {
         let mut zeroes: Vec<(Slot, Sector, Sectors)> = Vec::new();
         for blank in &redo.blanks {
@@ -125,7 +124,7 @@ impl Array {
     }
 }
 
-/// The columns that are in both.
+/// The intersection of two ranges of columns.
 fn common(a: Columns, b: Columns) -> Option<Columns> {
     let both = Columns::new(a.from.max(b.from), a.to.min(b.to).max(a.from.max(b.from)));
     (!both.is_empty()).then_some(both)
@@ -140,8 +139,8 @@ mod tests {
     use crate::log::EntryName;
     use crate::log::recover::remembered::Remembered;
 
-    /// What the records say, each by its kind, unit and columns, of the same stripe and in this
-    /// order.
+    /// A recovery with these records of one stripe, in order; each is given by its kind, unit and
+    /// columns.
     fn recovery(records: &[(RecordKind, u16, u64, u64)]) -> Recovery {
         let slot = Slot::new(0);
         let remembered = |(number, &(kind, unit, from, to)): (u64, &(RecordKind, u16, u64, u64))| {

@@ -1,6 +1,7 @@
-//! Intents: what parity was and what it will be, by checksums, durable before it is rewritten in
-//! place. After a crash each sector tells by itself whether it holds the records already, and a
-//! reintegration that was cut off is done again for the others alone.
+//! Intents: checksums of parity before and after a reintegration, durable before the parity is
+//! rewritten in place. After a crash the checksum of each sector shows whether the sector contains
+//! the records already, and a reintegration that was cut off is done again for the other sectors
+//! only.
 
 use super::state::{Apply, HalfDone, ToldParity};
 use std::collections::BTreeSet;
@@ -23,7 +24,7 @@ use crate::log::{EntryName, LoadState};
 use crate::plan::{Plan, Span, Strategy};
 
 impl Array {
-    /// Whether the commit log has room for all that `passes` tell of their parity, at the most.
+    /// Whether the commit log has room for the intents of `passes`, at their greatest length.
     pub(super) fn intents_fit(&self, region: Region, passes: &[Vec<Run>], applies: &[Apply]) -> bool {
         let Some(commits) = self.logs.as_ref().and_then(|logs| logs.commits.as_ref()) else { return true };
         let told = |run: &Run| applies[run.applies.clone()].iter().map(|apply| apply.length.get());
@@ -46,10 +47,11 @@ impl Array {
         (taken.len() > 1).then(|| taken[(taken.len() - 1) / 2])
     }
 
-    /// The pass knows what its parity was and what it will be: that is made durable before it is
-    /// written, so that after a crash what is new already is told from what is not. Says whether it
-    /// is durable: of a reintegration that was cut off it may be, and is not told again, or the
-    /// commit log would fill up with it from crash to crash.
+    /// The pass has the checksums of its parity before and after: they are made durable before the
+    /// parity is written, so that after a crash new sectors can be distinguished from old ones.
+    /// Returns whether they are durable already. That may be so if a crash cut the reintegration
+    /// off: then they are not written again, or the commit log would fill up with them from crash
+    /// to crash.
     pub(crate) fn start_intent(&mut self, pass: JobId, region: Region) -> bool {
         let job = self.cx.jobs.get_mut(pass);
         let sums = std::mem::take(&mut job.checksums);
@@ -95,8 +97,8 @@ impl Array {
         self.go_on(pass);
     }
 
-    /// Ends the writing of an intent; returns its region. What was written to a member that is
-    /// failed since is gone with it.
+    /// Ends the write of an intent; returns its region. If the member was failed since, the intent
+    /// is lost with it.
     fn end_intent(&mut self, id: JobId, whole: bool) -> Region {
         let turn = self.cx.jobs.get(id).turn;
         let Some(Kind::Intent { region }) = self.cx.jobs.get_mut(id).kind.take() else {
@@ -122,7 +124,7 @@ impl Array {
         self.pass_without_intent(region);
     }
 
-    /// What a pass is about to write cannot be told: it is given up.
+    /// The intent of a pass cannot be written: the pass is given up.
     pub(crate) fn pass_without_intent(&mut self, region: Region) {
         let pass = self.waiting_pass(region);
         self.cx.release_buffers(pass);
@@ -132,7 +134,7 @@ impl Array {
         self.give_up_reintegration(region);
     }
 
-    /// A reintegration was cut off by a crash: its parity is compared with what it was to become.
+    /// A crash cut a reintegration off: its parity is compared with the checksums of its intents.
     pub(crate) fn finish_intents(&mut self, region: Region, told: Vec<(Intent, EntryName)>) {
         let (intents, names): (Vec<Intent>, Vec<EntryName>) = told.into_iter().unzip();
         let newest = intents.iter().map(|intent| intent.newest).max().expect("there are intents");
@@ -142,7 +144,7 @@ impl Array {
         self.probe_parity(region, intents, false);
     }
 
-    /// Reads the parity that `intents` tell of, as far as its members stand.
+    /// Reads the parity that `intents` name, where its members stand.
     fn probe_parity(&mut self, region: Region, intents: Vec<Intent>, again: bool) {
         let standing = intents.into_iter().filter(|intent| self.cx.roster.member_at(intent.slot).is_some());
         let intents: Vec<Intent> = standing.collect();
@@ -158,7 +160,7 @@ impl Array {
         self.start_plan(id, None, &[]);
     }
 
-    /// It is known which of the parity is new: the rest of the reintegration follows.
+    /// It is known which sectors of the parity are new: the rest of the reintegration follows.
     pub(crate) fn probe_done(&mut self, id: JobId) {
         let job = self.cx.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
@@ -189,7 +191,7 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// Whether the unit at `at` of `slot` is not yet to be rebuilt.
+    /// Whether the unit at `at` of `slot` is not waiting to be rebuilt.
     fn counts_at(&self, slot: Slot, at: Sector) -> bool {
         match self.cx.geometry.layout().occupant(Location { slot, at }) {
             Occupant::Unit { stripe, .. } => self.cx.roster.readable(slot, stripe),
@@ -197,10 +199,11 @@ impl Array {
         }
     }
 
-    /// Parity whose member was lost meanwhile is lost with it; the others' is looked at again. Of
-    /// what cannot be read each block is read for itself, and each is tried twice. One that cannot
-    /// goes on the bad-block log, since nobody knows what it holds: should it be readable later,
-    /// that is not believed, and once it is mended it does not hold the records.
+    /// Some parity could not be read. If its member was lost meanwhile, the parity is lost with it,
+    /// and the parity of the other members is read again. Where sectors are unreadable, each block
+    /// is read by itself, and each is tried twice. A block that fails goes on the bad-block log,
+    /// since its content is not known: if it is readable later it must not be believed, and once it
+    /// is repaired it does not hold the records.
     pub(crate) fn probe_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Probe { region, mut intents, mut again }) = self.cx.jobs.get_mut(id).kind.take()
         else {
@@ -245,8 +248,8 @@ impl Array {
             && self.cx.geometry.absolute(Sector::new(intent.at)) == failure.at
     }
 
-    /// What a reintegration before a crash has done cannot be told: the parity is computed from the
-    /// data.
+    /// It cannot be determined what a reintegration before a crash has done: the parity is computed
+    /// from the data.
     pub(crate) fn give_up_half_done(&mut self, region: Region) {
         let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
         let half = log.half_done.take().expect("its intents are known");

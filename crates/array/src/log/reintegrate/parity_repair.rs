@@ -1,13 +1,13 @@
-//! Mending: parity that a reintegration cannot read is computed and written again, and the pass is
-//! done again.
+//! Parity repair: parity that a reintegration cannot read is computed and written again, and the
+//! pass is repeated.
 //!
-//! What should stand there is the xor of the stripe's data and of all that its live records tell:
-//! so the records go on counting, and whether a crash comes before or after makes no difference.
+//! The repaired parity is the xor of the stripe's data and of all its live records. So the records
+//! still count, and a crash before or after the repair makes no difference.
 //!
-//! Nobody may write to the stripe meanwhile. A mender cannot queue for the stripe's lock, since who
-//! holds it waits perhaps for the reintegration. But who does that writes nothing until it ends:
-//! his lock is as good as the mender's own. The others let go of it, and of these there are only so
-//! many as have room in the log.
+//! No job may write to the stripe meanwhile. A parity repair cannot queue for the stripe's lock,
+//! because the lock's holder may be waiting for this reintegration. But such a holder writes
+//! nothing until the reintegration ends: the repair can use its lock. Other holders release the
+//! lock in the end, and their number is limited by the room in the log.
 
 use super::state::{Apply, Reintegration};
 use parlour_units::{Region, Sectors, Stripe, Unit};
@@ -27,7 +27,8 @@ use crate::planted::{Bug, is_planted};
 use crate::stripe::{ATTEMPTS, Gate};
 
 impl Array {
-    /// Starts to mend what a pass could not read. Says whether that is worth a try.
+    /// Starts to repair the parity that a pass could not read. Returns whether a repair can
+    /// succeed.
     pub(super) fn start_parity_repair(
         &mut self,
         pass: JobId,
@@ -37,7 +38,7 @@ impl Array {
         let unreadable = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
         let windows: Vec<Vec<(Window, Unit)>> =
             unreadable.map(|failure| self.unreadable_windows(failure)).collect();
-        // Of a log there is nothing else to compute it from.
+        // An unreadable part of a log cannot be computed from anything else.
         if windows.is_empty() || windows.iter().any(Vec::is_empty) || self.log_is_lost(region) {
             return false;
         }
@@ -53,7 +54,7 @@ impl Array {
         true
     }
 
-    /// All that a pass could not read was mended, or could not be.
+    /// All parity that a pass could not read was repaired, or (if `lost`) could not be.
     pub(crate) fn parity_repaired(&mut self, pass: JobId, region: Region, lost: bool) {
         let failures = std::mem::take(&mut self.cx.jobs.get_mut(pass).failures);
         self.end_job(pass);
@@ -74,7 +75,7 @@ impl Array {
         !logs.regions[&region].unlanded.is_empty()
     }
 
-    /// Whether a job is a repair that a reintegration waits for.
+    /// Whether the job is a repair that a reintegration waits for.
     pub(crate) fn repairs_parity(&mut self, id: JobId) -> bool {
         match self.cx.jobs.stripe(id).purpose {
             Purpose::Repair { parent } => {
@@ -84,17 +85,17 @@ impl Array {
         }
     }
 
-    /// Passes when nobody works on the stripe but jobs that wait for the reintegration.
+    /// Passes when only jobs that wait for the reintegration work on the stripe.
     pub(crate) fn parity_repair_gate(&mut self, id: JobId) -> Gate {
         let job = self.cx.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
         let (locked, holders) = (job.locked, self.cx.locks.holders(stripe));
         if self.is_left_to_redo(stripe) {
-            // Its parity cannot be computed from its data.
+            // The stripe's data is half written: its parity cannot be computed from it.
             return self.end_stripe(id, Err(self.refusal()));
         }
         if locked {
-            // It had it before, and looks for another plan.
+            // The job had the lock before, and now makes another plan.
         } else if holders == 0 {
             self.cx.jobs.stripe(id).locked = self.cx.locks.take(stripe, Mode::Exclusive, id);
         } else if self.settling(region, stripe) < holders {
@@ -105,7 +106,7 @@ impl Array {
         Gate::Pass
     }
 
-    /// Jobs that hold the lock of `stripe` and wait for its region's reintegration.
+    /// The number of jobs that hold the lock of `stripe` and wait for its region's reintegration.
     fn settling(&mut self, region: Region, stripe: Stripe) -> u32 {
         let waiters =
             std::mem::take(&mut self.logs.as_mut().expect("only logs are mended").region(region).waiters);
@@ -118,15 +119,15 @@ impl Array {
         count as u32
     }
 
-    /// A lock was given back, or its holder waits: parity_repairers look again.
+    /// A lock was given back, or its holder waits: parity repairs look again.
     pub(crate) fn wake_parity_repairers(&mut self) {
         if let Some(logs) = &mut self.logs {
             self.cx.runnable.extend(logs.parity_repairers.drain(..));
         }
     }
 
-    /// What the parity in a mender's window is behind by. Buffers of it are held until the mender's
-    /// plan is done.
+    /// The records that the parity in the repair's window lacks. Their buffers are held until the
+    /// repair's plan is done.
     pub(crate) fn behind(&mut self, id: JobId) -> Vec<Behind> {
         let job = self.cx.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
@@ -148,7 +149,7 @@ impl Array {
         list
     }
 
-    /// Where the payload of a segment is: in memory, or on the log's member.
+    /// Where the payload of a record is: in memory, or on the log's member.
     fn held_at(&mut self, id: JobId, region: Region, segment: u32, start: Sectors, columns: Columns) -> Held {
         let logs = self.logs.as_ref().expect("only logs are mended");
         if let Some(buffer) = logs.segment(segment).buffer {
@@ -160,8 +161,8 @@ impl Array {
         Held::Member(member, at + logs.header + start)
     }
 
-    /// What is not in the parity of `stripe`, of records that came before a reintegration and after
-    /// it.
+    /// The records of `stripe` that are not in its parity: those that the reintegration still has
+    /// to apply, and those that came after it.
     fn unapplied(&mut self, region: Region, stripe: Stripe) -> Vec<Apply> {
         if is_planted(Bug::MendedWithoutRecords) {
             return Vec::new();

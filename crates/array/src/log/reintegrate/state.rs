@@ -1,5 +1,5 @@
-//! A reintegration as a value: what is still to be done, what is held for it, and what one that a
-//! crash cut off has done.
+//! A reintegration as a value: the work that is left, the buffers that are held for it, and the
+//! work that a reintegration which a crash cut off has done.
 
 use crate::buffer::BufferId;
 use crate::format::commit_entry::{Change, Intent};
@@ -9,28 +9,28 @@ use parlour_units::{Sector, Sectors, Slot};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-/// A record's part that is to be xored into the parity.
+/// A part of a record that is to be xored into the parity.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::log) struct Apply {
     pub(in crate::log) member: Slot,
     pub(in crate::log) at: Sector,
     pub(in crate::log) length: Sectors,
     pub(in crate::log) segment: u32,
-    /// Where in the segment's payload.
+    /// The offset in the segment's payload.
     pub(in crate::log) start: Sectors,
-    /// Parity starts from zero here.
+    /// The parity starts from zero here.
     pub(in crate::log) overwrites: bool,
 }
 
-/// A segment that a step reads, perhaps with others.
+/// A segment that a step reads, possibly together with others.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::log) struct SegmentRead {
     pub(in crate::log) segment: u32,
     pub(in crate::log) buffer: BufferId,
     pub(in crate::log) step: u32,
-    /// How far behind the start of the access it starts.
+    /// The distance from the start of the access to the segment.
     pub(in crate::log) behind: Sectors,
-    /// How much of it is read.
+    /// How much of the segment is read.
     pub(in crate::log) length: Sectors,
 }
 
@@ -40,7 +40,7 @@ pub(in crate::log) struct Run {
     pub(in crate::log) member: Slot,
     pub(in crate::log) at: Sector,
     pub(in crate::log) length: Sectors,
-    /// A range of the applies.
+    /// The applies of this run, as a range of indices.
     pub(in crate::log) applies: std::ops::Range<usize>,
 }
 
@@ -48,36 +48,36 @@ pub(in crate::log) struct Run {
 #[derive(Debug)]
 pub(crate) struct Reintegration {
     pub(in crate::log) applies: Vec<Apply>,
-    /// What is still to be done, last first.
+    /// Passes that are still to be done, in reverse order.
     pub(in crate::log) passes: Vec<Vec<Run>>,
-    /// Segments in memory, kept from going away.
+    /// Segments in memory whose buffers are held.
     pub(in crate::log) held: Vec<(u32, BufferId)>,
     pub(in crate::log) newest: u64,
-    /// When it was begun: members that came later hold nothing that it needs.
+    /// The roster's turn when it began: members that came later hold nothing that it needs.
     pub(in crate::log) turn: u64,
-    /// Buffers of the pass that runs.
+    /// Buffers of the pass that is running.
     pub(in crate::log) buffers: Vec<BufferId>,
     /// Sectors of parity that a reintegration before a crash has brought up to date.
     pub(in crate::log) done: BTreeSet<(Slot, Sector)>,
-    /// Times that something had to be mended.
+    /// The number of repairs so far.
     pub(in crate::log) parity_repairs: u32,
-    /// What was unreadable in a long access.
+    /// Sectors that were unreadable in a long access.
     pub(in crate::log) suspects: Vec<Suspect>,
-    /// Entries of the commit log that tell of parity which is being rewritten.
+    /// Entries of the commit log with its intents.
     pub(in crate::log) intents: Vec<EntryName>,
-    /// What those tell that were there before.
+    /// Checksums of the intents that were there before, from a reintegration that a crash cut off.
     pub(in crate::log) told: ToldParity,
     /// The pass that waits until its intent is durable.
     pub(in crate::log) waiting: Option<JobId>,
-    /// Committed writes of this epoch are waited for in the end.
+    /// At the end it waits for the committed writes of this epoch.
     pub(in crate::log) epoch: usize,
     /// All passes are done.
     pub(in crate::log) finishing: bool,
-    /// The flush of all members that covers it.
+    /// The number of the flush of all members that covers it.
     pub(in crate::log) flush: u64,
 }
 
-/// Sectors of a slot that hold something unreadable: what is there is accessed block by block, or
+/// Sectors of a slot with something unreadable among them: they are accessed block by block, or
 /// segment by segment.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::log) struct Suspect {
@@ -97,26 +97,26 @@ pub(in crate::log) fn is_suspect(suspects: &[Suspect], slot: Slot, at: Sector, l
     suspects.iter().any(|suspect| suspect.overlaps(slot, at, length))
 }
 
-/// What a reintegration that a crash cut off has done.
+/// The work that was done by a reintegration that a crash cut off.
 #[derive(Debug, Default)]
 pub(crate) struct HalfDone {
-    /// It was about the records up to this one.
+    /// The number of its newest record.
     pub(in crate::log) newest: u64,
-    /// Sectors of parity that hold them already.
+    /// Sectors of parity that contain its records already.
     pub(in crate::log) done: BTreeSet<(Slot, Sector)>,
-    /// Entries of the commit log that say so.
+    /// Entries of the commit log with its intents.
     pub(in crate::log) intents: Vec<EntryName>,
-    /// What they tell.
+    /// The checksums in these intents.
     pub(in crate::log) told: ToldParity,
 }
 
-/// What intents tell of parity, by sector of the member.
+/// The changes of parity that intents describe, by sector of the member.
 #[derive(Debug, Default)]
 pub(in crate::log) struct ToldParity(pub(in crate::log) BTreeMap<(Slot, Sector), Change>);
 
 impl HalfDone {
-    /// What is left of one that was suspended. How far it got is seen when it is taken up again,
-    /// after an opening.
+    /// The rest of a suspended reintegration. How much of its parity was written is found out after
+    /// the next opening.
     pub(in crate::log) fn of(suspended: &Reintegration) -> HalfDone {
         HalfDone {
             newest: suspended.newest,
@@ -137,7 +137,7 @@ impl ToldParity {
         ToldParity(intents.iter().flat_map(of).collect())
     }
 
-    /// Whether all that `intent` says will change is told of already.
+    /// Whether all changes of `intent` are among these already.
     pub(in crate::log) fn has(&self, intent: &Intent, data: Sectors) -> bool {
         let is_told = |(offset, change): (u64, &Change)| {
             let sector = Sector::ZERO + data + Sectors::new(intent.at + offset);

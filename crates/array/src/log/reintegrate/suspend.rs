@@ -1,13 +1,15 @@
-//! Where records are durable before their data, and a reintegration, or the data of a committed
-//! write, finds no space or memory, the region's reintegration is suspended until the array, which
-//! writes nothing any more, is opened again.
+//! Suspending a reintegration for lack of space or memory, with `journal`.
 //!
-//! No record is given up: what is logged is in the log still, and intents tell how much of the
-//! parity is rewritten, as after a crash. Until then jobs that need the parity of a stripe with
-//! records are refused, and so are reads of what a committed write has perhaps half written.
+//! If a reintegration, or the data of a committed write, gets no space or memory, the region's
+//! reintegration is suspended until the array is opened again. The array writes nothing any more.
 //!
-//! (Elsewhere nothing tells what is rewritten, and what is in memory alone would make the stop
-//! unclean: the log is given up.)
+//! No record is given up: logged records are still in the log, and intents show how much of the
+//! parity is rewritten, as after a crash. Until the next opening, jobs that need the parity of a
+//! stripe with records are refused, and so are reads of data that a committed write may have half
+//! written.
+//!
+//! (Without `journal` there are no intents, and records that are in memory only would make the stop
+//! unclean: there the log is given up.)
 
 use super::state::HalfDone;
 use parlour_units::{Region, Stripe};
@@ -17,16 +19,17 @@ use crate::ids::JobId;
 use crate::planted::{Bug, is_planted};
 
 impl Array {
-    /// Whether `region` is not reintegrated before the array is opened again: its own reintegration
-    /// was suspended, or one that is to be finished before any other that tells of its parity in
-    /// the same commit log.
+    /// Whether `region` is not reintegrated until the array is opened again. Either its own
+    /// reintegration was suspended, or the same commit log holds intents that must be finished
+    /// before any others.
     pub(crate) fn is_suspended(&self, region: Region) -> bool {
         let Some(logs) = self.logs.as_ref().filter(|_| self.cx.geometry.is_journaled()) else { return false };
         let own = logs.regions.get(&region).is_some_and(|log| log.suspended);
         own || logs.blocked.contains(&self.commit_slot(region))
     }
 
-    /// Whether the region's log is as good as it was.
+    /// Whether the region's log is as complete as before the reintegration, so that it can be
+    /// suspended.
     pub(super) fn may_suspend(&self, region: Region) -> bool {
         let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let reintegration = logs.regions[&region].reintegrating.as_ref().expect("it is under way");
@@ -41,8 +44,8 @@ impl Array {
             && !is_planted(Bug::LogGivenUpForSpace)
     }
 
-    /// A committed write found no space or memory for its data: its record counts, and is redone
-    /// after the next opening. Says no where the region's log does not count.
+    /// There was no space or memory for the data of a committed write: its record counts, and is
+    /// redone after the next opening. Returns `false` if the region's log does not count.
     pub(crate) fn leave_to_redo(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (region, stripe, committed) = (job.region, job.window.stripe, job.entry.is_some());
@@ -63,15 +66,15 @@ impl Array {
         true
     }
 
-    /// Whether `stripe` cannot be read before the array is opened again: a committed write has
-    /// perhaps written a part of its data.
+    /// Whether `stripe` cannot be read until the array is opened again, because a committed write
+    /// may have written a part of its data.
     pub(crate) fn is_left_to_redo(&self, stripe: Stripe) -> bool {
         let Some(logs) = self.logs.as_ref().filter(|_| self.cx.counters.out_of_space) else { return false };
         let (region, index) = self.cx.geometry.region_of(stripe);
         logs.regions.get(&region).is_some_and(|log| log.unlanded.contains(&index))
     }
 
-    /// What waits for it looks again.
+    /// Suspends the reintegration; jobs that wait for it look again.
     pub(super) fn suspend_reintegration(&mut self, region: Region) {
         let logs = self.logs.as_mut().expect("only logs are reintegrated");
         let log = logs.region(region);
@@ -89,14 +92,14 @@ impl Array {
         self.resume_hosts();
     }
 
-    /// What `region`'s intents tell is not finished before the next opening: no other's in that
-    /// commit log is begun.
+    /// The intents of `region` are not finished before the next opening: no other reintegration
+    /// with intents in the same commit log begins.
     pub(crate) fn block_commit_slot(&mut self, region: Region) {
         let slot = self.commit_slot(region);
         self.logs.as_mut().expect("intents are of logs").blocked.insert(slot);
     }
 
-    /// Those that wait for a reintegration that is not begun look again.
+    /// Jobs that wait for a suspended reintegration look again.
     pub(crate) fn let_go_of_suspended(&mut self) {
         let Some(logs) = &self.logs else { return };
         let idle =

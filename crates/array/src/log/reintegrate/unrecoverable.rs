@@ -1,6 +1,7 @@
-//! What a reintegration can neither read nor mend: it is narrowed down to single blocks of parity
-//! and single segments of the log, the parity goes on the bad-block log, and what is left is done
-//! without it. So it costs the blocks whose last redundancy it was, and not the region's log.
+//! What a reintegration can neither read nor repair. It is narrowed down to single blocks of parity
+//! and single segments of the log. The parity concerned goes on the bad-block log, and the
+//! reintegration goes on without it. So only blocks are lost whose last redundancy was there, and
+//! not the whole log of the region.
 
 use super::state::{Apply, Suspect};
 use parlour_units::{Region, Sector, Unit};
@@ -14,7 +15,8 @@ use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 
 impl Array {
-    /// Goes on without what a pass, that has written nothing, could not read. Says whether it can.
+    /// Goes on without the sectors that a pass could not read, if the pass has written nothing.
+    /// Returns whether it can.
     pub(super) fn leave_out(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
         let stands = |failure: &&FailedAccess| self.cx.roster.slot_of(failure.member).is_some();
         let failures: Vec<FailedAccess> = failures.iter().filter(stands).copied().collect();
@@ -26,8 +28,8 @@ impl Array {
             || self.record_unrecoverable(region, &failures) && self.leave_out_listed(region)
     }
 
-    /// Parity that is on the bad-block log, and cannot be mended, is unrecoverable whatever goes
-    /// into it: what is left to be done is done without it. Says whether there was any.
+    /// Parity that is on the bad-block log and cannot be repaired stays unrecoverable whatever is
+    /// xored into it: it is left out. Returns whether there was any.
     pub(super) fn leave_out_listed(&mut self, region: Region) -> bool {
         let is_bad = |apply: &Apply| self.cx.roster.listed.has(apply.member, apply.at, apply.length);
         let (listed, mut left): (Vec<Apply>, Vec<Apply>) =
@@ -40,7 +42,8 @@ impl Array {
         true
     }
 
-    /// What was read in long accesses is read again in short ones. Says whether any was long.
+    /// Sectors that failed in long accesses are read again in short ones. Returns whether any
+    /// access was long.
     fn narrow_down(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
         let segment = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
         let is_long = |failure: &&FailedAccess| {
@@ -65,9 +68,10 @@ impl Array {
         true
     }
 
-    /// Parity that could not be read alone goes on the list, or that into which a segment which
-    /// could not be read alone should have gone. Says whether the list has room. Where some of it
-    /// can be computed from the data, none does.
+    /// Puts parity that could not be read by itself on the bad-block log. For a segment that could
+    /// not be read by itself, the parity that lacks its records goes there. Returns whether there
+    /// was room in the bad-block log. If some of that parity can be computed from the data, none is
+    /// listed, and the result is `false`.
     fn record_unrecoverable(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
         let unrecoverable = failures.iter().map(|failure| {
             let parity = self.unreadable_windows(failure);
@@ -81,8 +85,8 @@ impl Array {
             .all(|(window, unit)| bad_blocks::record(&mut self.cx, window, unit).is_ok())
     }
 
-    /// The parity that lacks what stands in an unreadable segment. None where no data is missing:
-    /// then all of the region's parity can be computed from it.
+    /// The parity that lacks the records of an unreadable segment. Empty if no data is missing:
+    /// then all of the region's parity can be computed from the data.
     fn windows_behind(&self, region: Region, failure: &FailedAccess) -> Vec<(Window, Unit)> {
         let Some(slot) = self.cx.roster.slot_of(failure.member).filter(|_| self.misses_data(region)) else {
             return Vec::new();
@@ -105,7 +109,7 @@ impl Array {
         applies.iter().filter(|apply| apply.segment == segment).flat_map(windows).collect()
     }
 
-    /// What is still to be applied.
+    /// The applies that are still to be done.
     fn remaining(&self, region: Region) -> Vec<Apply> {
         let log = self.logs.as_ref().expect("only logs are reintegrated").regions.get(&region);
         let reintegration = log.and_then(|log| log.reintegrating.as_deref()).expect("it is under way");
@@ -113,7 +117,7 @@ impl Array {
         runs.flat_map(|run| &reintegration.applies[run.applies.clone()]).copied().collect()
     }
 
-    /// Plans passes for what is left to be done.
+    /// Plans passes for the applies that are left.
     fn split_again(&mut self, region: Region, mut left: Vec<Apply>) {
         left.sort_by_key(|apply| (apply.member, apply.at));
         let reintegration = self.reintegration(region);

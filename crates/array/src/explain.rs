@@ -456,10 +456,13 @@ impl<'a> Case<'a> {
         let logged = update::logged(fragments);
         let region = self.layout().region_of(stripe).0.get();
         let segment = Sectors::new(shape.segment);
-        let writes = (segment / logged).max(1);
+        let writes = match (segment / logged).max(1) {
+            1 => "one such write".to_owned(),
+            several => format!("about {several} such writes"),
+        };
         vec![format!(
-            "{logged} of records go to the log buffer of region {region} in memory; a full buffer ({segment}, about \
-             {writes} such writes) is appended to the log in one access"
+            "{logged} of records go to the log buffer of region {region} in memory; a full buffer ({segment}, {writes}) is \
+             appended to the log in one access"
         )]
     }
 

@@ -12,8 +12,7 @@ use crate::console::{Columns, Console};
 use crate::failure::Failure;
 use crate::settings::describe;
 
-/// Show what a member says of itself and of its array: superblocks, write-intent bitmaps, bad-block
-/// logs and logs, in words
+/// Show the metadata of a member: superblocks, write-intent bitmaps, bad-block logs and logs
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// A file or block device

@@ -14,21 +14,21 @@ use crate::settings::{ShapeOptions, Size, describe};
 
 /// Explain what a read or write will do, step by step
 ///
-/// Prints which units the request touches, the strategy for each stripe, and the accesses that the
-/// members will see, in phases: the steps of a phase go at the same time. It is the plan of the
-/// array itself, idle and with empty logs.
+/// Prints which units the request touches, the strategy for each stripe, and the accesses to the
+/// members, in phases: the steps of one phase run at the same time. It is the plan that the array
+/// itself would carry out, if it were idle and its logs were empty.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// What the client asks
+    /// The request
     operation: OperationName,
-    /// Where in the array
+    /// Its offset in the array
     offset: Size,
-    /// How much
+    /// Its length
     length: Size,
     /// Members of an array, or a directory of them; without, options describe the array
     #[arg(value_name = "MEMBER")]
     array: Vec<PathBuf>,
-    /// Take this member for failed (may be given again)
+    /// Assume that this member has failed (may be repeated)
     #[arg(long, value_name = "NUMBER")]
     failed: Vec<u16>,
     #[command(flatten)]

@@ -9,13 +9,13 @@ use crate::failure::Failure;
 
 /// Exclude a member from its array
 ///
-/// What it holds is not believed any more. A spare takes its place by itself. Refused as long as it
-/// holds what no other member does: while its array is resynced, say.
+/// The array does not use the member's content any more. A spare, if there is one, takes the slot.
+/// Refused while the member holds data that no other member has, for example during a resync.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// The member's number, as `parlour status` shows it
     member: u16,
-    /// Even if it holds what no other member does, which is lost then
+    /// Exclude it even if data that no other member has is lost
     #[arg(long)]
     force: bool,
     #[command(flatten)]

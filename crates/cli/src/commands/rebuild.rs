@@ -10,11 +10,11 @@ use crate::failure::Failure;
 use crate::status::{Account, Task};
 use crate::waiting;
 
-/// Go on with a rebuild that has stopped, or rebuild onto a spare
+/// Continue a rebuild that has stopped, or rebuild onto a spare
 ///
-/// Rebuilds begin by themselves when a member is replaced or a spare is there; this is for those
-/// that stopped because something could not be read. With --wait it succeeds as well if nothing is
-/// left to rebuild.
+/// A rebuild starts by itself when a member is replaced or a spare is available. This command is
+/// for a rebuild that stopped because something could not be read. With --wait it also succeeds
+/// if nothing is left to rebuild.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// Wait until it is done

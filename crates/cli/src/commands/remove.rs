@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::control::{self, ArrayOption};
 use crate::failure::Failure;
 
-/// Let go of a failed member, so that its file or device can be used for something else
+/// Close a failed member, so that its file or device can be used for something else
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// The member's number, as `parlour status` shows it

@@ -20,19 +20,19 @@ use crate::console::{Columns, Console, counted};
 use crate::failure::Failure;
 pub(crate) use error::ReproduceError;
 
-/// Reproduce the papers on disk arrays: what they print, ours beside it, and whether the two agree
+/// Reproduce the numbers of five papers on disk arrays, and say whether they agree
 ///
-/// Each number is computed by a model, simulated, or both, and judged by one rule for its kind.
-/// --report draws the papers' figures, too.
+/// Each printed number is computed by a model, simulated, or both, and compared by one rule for its
+/// kind. With --report, the papers' figures are drawn as well.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Which: chen, hauser, molnar, stodolsky, varki, or all [default: all]
+    /// The papers: chen, hauser, molnar, stodolsky, varki, or all [default: all]
     #[arg(value_name = "PAPER")]
     papers: Vec<Choice>,
-    /// Simulate a twentieth of the requests: done in a minute or two, with wide intervals
+    /// Simulate a twentieth of the requests: takes a minute or two, with wide intervals
     #[arg(long)]
     quick: bool,
-    /// Make a page of it, with all figures, in this directory (index.html)
+    /// Write a page with all numbers and figures to this directory (index.html)
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
 }

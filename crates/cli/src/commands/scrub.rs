@@ -12,18 +12,18 @@ use crate::waiting;
 
 /// Read all redundancy and compare it, while the array serves
 ///
-/// Mismatches are counted and listed; they are repaired only if --repair says how, because a
-/// comparison does not say which side is right. Waits for the end, unless --background is given.
-/// Fails if mismatches are left, and if nothing could be compared.
+/// Mismatches are counted and listed. They are repaired only with --repair, because a comparison
+/// cannot tell which side is right. The command waits for the end, unless --background is given.
+/// It fails if mismatches are left, or if nothing could be compared.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Repair mismatches: follow most of three or more copies, or believe the data
+    /// Repair mismatches: by the majority of three or more copies, or parity from the data
     #[arg(long, value_name = "HOW")]
     repair: Option<RepairName>,
     /// Do not wait for the end
     #[arg(long)]
     background: bool,
-    /// Break off the scrub that is under way
+    /// Cancel the scrub that is running
     #[arg(long, conflicts_with_all = ["repair", "background"])]
     cancel: bool,
     #[command(flatten)]

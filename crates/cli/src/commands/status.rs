@@ -12,22 +12,23 @@ use crate::control::{self, CommandError, DEFAULT_DIRECTORY, Found};
 use crate::failure::{CANNOT_TELL, Failure};
 use crate::status::{Account, Health, Offline, Verdict, judge, served_text};
 
-/// Show how an array is
+/// Show the state of an array
 ///
-/// The first line is the verdict: healthy, degraded or at risk, why, and what to do. Asks the
-/// array's server; if nobody serves it, its members' superblocks are read. Where no array is named
-/// it is that in ./parlour-data, or else all that are served on this machine.
+/// The first line is the verdict: healthy, degraded or at risk, the reason, and the remedy. The
+/// state comes from the array's server, or, if the array is not served, from its members'
+/// superblocks. Without an argument: the array in ./parlour-data, or else all arrays that are
+/// served on this machine.
 #[derive(Args, Debug)]
 #[command(after_help = CHECK_HELP)]
 pub(crate) struct Options {
-    /// The array's directory, its members, or its server's control socket; of several arrays each
-    /// is shown
+    /// The array's directory, its members, or its server's control socket; several arrays are all
+    /// shown
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// The array, as for other commands: one of these, or the name of one that is served
     #[arg(long, short = 'a', value_name = "ARRAY")]
     array: Vec<PathBuf>,
-    /// Print the verdict only, and exit with a status that says it
+    /// Print only the verdict, and exit with 0 if healthy, 1 degraded, 2 at risk, 3 unknown
     #[arg(long)]
     check: bool,
 }

@@ -7,8 +7,10 @@ use crate::console::Console;
 use crate::control::{self, ArrayOption};
 use crate::failure::Failure;
 
-/// Stop an array's server: requests under way are finished, and what is left in the logs stays
-/// there
+/// Stop an array's server
+///
+/// Requests under way are finished. Parity updates that are still in the logs stay there, and are
+/// applied after the next start.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     #[command(flatten)]

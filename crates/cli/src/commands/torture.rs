@@ -28,10 +28,10 @@ const LAST_LINES: usize = 60;
 
 /// Try to make arrays lose data: crashes, torn writes, dying members, unreadable sectors
 ///
-/// Each seed stands for an array of drawn shape in memory, for hosts that use it and for faults
-/// that befall it. All that is read is checked against what the array promises. A seed that fails
-/// is told as short as possible, and fails alike each time. Interrupted (Ctrl-C), it tells what was
-/// found so far.
+/// Each seed is an array of random shape in memory, with hosts that use it and faults that are
+/// injected into it. Every read is checked against what the array promises. A seed that breaks a
+/// promise is reduced to a short report, and fails in the same way each time. Ctrl-C stops the
+/// run, and reports what was found so far.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// How many seeds to run (1000, unless --minutes is given)
@@ -46,14 +46,14 @@ pub(crate) struct Options {
     /// Stop after so many minutes
     #[arg(long, value_name = "MINUTES", value_parser = minutes)]
     minutes: Option<f64>,
-    /// Inject more than the organization survives: then it may say that data is lost where it is,
-    /// but must not read wrong
+    /// Inject more faults than the organization survives: it may then report lost data as lost, but
+    /// must not read it wrong
     #[arg(long)]
     beyond: bool,
-    /// Go on after a seed that broke a promise, and list all that did; the first of them is told
+    /// Go on after a seed that broke a promise; list all such seeds, and report the first in full
     #[arg(long)]
     keep_going: bool,
-    /// What arrays with a parity log promise after a crash [default: some this, some that]
+    /// The consistency of arrays with a parity log [default: both, by seed]
     #[arg(long, value_name = "HOW")]
     consistency: Option<ConsistencyName>,
 }

@@ -26,7 +26,7 @@ pub(crate) struct ServingSettings {
     /// Group of the Unix socket, by name or number [default: the server's own]
     #[arg(long, value_name = "GROUP")]
     pub(crate) socket_group: Option<String>,
-    /// Serve on this TCP address, too, to whoever reaches it: PORT or IP:PORT [default:
+    /// Also serve on this TCP address, without authentication: PORT or IP:PORT [default:
     /// 127.0.0.1:10809]
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address, num_args = 0..=1,
           default_missing_value = NBD_PORT_TEXT)]
@@ -34,8 +34,8 @@ pub(crate) struct ServingSettings {
     /// Name of the export [default: the array's name; clients may leave it out]
     #[arg(long, value_name = "NAME")]
     pub(crate) export: Option<String>,
-    /// How long clients may finish what they have asked when the server is stopped; then what is
-    /// not begun is refused [default: 5s]
+    /// How long requests of clients may still begin after a stop was requested; later they are
+    /// refused [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) grace: Option<Time>,
     /// How members are accessed [default: auto]

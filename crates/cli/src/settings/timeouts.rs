@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 #[command(next_help_heading = "Waiting for members")]
 #[serde(rename_all = "kebab-case", default)]
 pub(crate) struct TimeoutSettings {
-    /// Fail a member that leaves an access unanswered for so long [default: 30s]
+    /// Fail a member that does not answer an access within this time [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) access_timeout: Option<Time>,
-    /// Wait so long for members that are not there yet; 0s: not at all [default: 30s]
+    /// Wait this long for members that are absent at the start; 0s: not at all [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) wait: Option<Time>,
 }

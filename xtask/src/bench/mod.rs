@@ -31,8 +31,8 @@ use turns::measure;
 pub(crate) enum Bench {
     /// The engine over NBD, for each organization, beside nbdkit and btrfs
     Engine(EngineArguments),
-    /// What it costs that records are durable before their data: parity logging, journal against
-    /// resync
+    /// The cost of records that are durable before their data: parity logging, journal against
+    /// bitmap
     Journal(journal::Arguments),
     /// How long an array takes to come back after a kill, by its size
     Recovery(recovery::Arguments),

@@ -41,7 +41,7 @@ pub struct OrganizationSettings {
     /// Block size: 512 or 4KiB [default: the largest of the members' blocks]
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Size>,
-    /// What a crash may cost (parity-logging) [default: journal]
+    /// What keeps data and parity consistent after a crash (parity-logging) [default: journal]
     #[arg(long, value_name = "HOW")]
     pub consistency: Option<ConsistencyName>,
 }
@@ -72,7 +72,7 @@ pub enum ReadName {
     ShortestQueue,
     /// The one whose member's head is nearest.
     NearestHead,
-    /// Any, as if drawn.
+    /// One at random, but the same for the same requests.
     Random,
 }
 
@@ -80,10 +80,11 @@ pub enum ReadName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConsistencyName {
-    /// A write-intent bitmap says where parity was being written, and it is recomputed there; until
-    /// then a member's loss may cost what it held there.
+    /// A write-intent bitmap names the regions that were being written. After a crash their check
+    /// units are recomputed; until then the loss of a member may lose data in these regions.
     Bitmap,
-    /// Records are durable before their data: a member may be lost at any time.
+    /// A record of each write is durable before its data. After a crash nothing is recomputed, and a
+    /// member may be lost at any time.
     Journal,
     /// The old spelling of `bitmap`.
     #[value(hide = true)]

@@ -99,7 +99,7 @@ fn a_new_array_has_the_bytes_that_its_version_says() {
             assert!(
                 differs.is_none() && ours.bytes.len() == golden.bytes.len(),
                 "{}: what creation writes to member {index} has changed at byte {differs:?}, and the version of the format \
-                 ({FORMAT_VERSION}) has not: raise FORMAT_VERSION in crates/array/src/superblock.rs, or add a feature bit, \
+                 ({FORMAT_VERSION}) has not: raise FORMAT_VERSION in crates/array/src/format/superblock.rs, or add a feature bit, \
                  and describe the change in docs/format.md; then `cargo xtask golden` writes the images anew",
                 scenario.name
             );

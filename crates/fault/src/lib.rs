@@ -57,7 +57,8 @@ pub struct Report {
     pub accesses: u64,
     /// The faults, and the states in which they were injected.
     pub coverage: Coverage,
-    /// A digest of all answers with their times, and of all effects and events in their order.
+    /// A digest of all answers with their times, and, if the limits ask for it, of all effects and
+    /// events in their order.
     pub digest: u64,
     /// The promise that was broken, if one was.
     pub violation: Option<Violation>,

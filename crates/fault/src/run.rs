@@ -1,6 +1,7 @@
 //! A run: plays the events of a script one after another, and checks every answer.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::DefaultHasher;
 
 use parlour_array::organization::{Consistency, NamedOrganization};
 use parlour_array::{
@@ -34,11 +35,13 @@ pub struct Limits {
     /// Inject more faults than the fault tolerance allows. The array may then report lost data, but
     /// it must not return wrong data.
     pub beyond: bool,
+    /// Include all effects and events in the digest: a run takes half as long again.
+    pub digest_effects: bool,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { organization: None, consistency: None, requests: 240, beyond: false }
+        Limits { organization: None, consistency: None, requests: 240, beyond: false, digest_effects: false }
     }
 }
 
@@ -121,6 +124,7 @@ impl<'a> Run<'a> {
         let options = &script.options;
         let geometry = options.geometry();
         let mut shelf = Shelf::new(fresh_disks(script, identity::ARRAY), script.seed, trace.clone());
+        shelf.asked = limits.digest_effects.then(DefaultHasher::new);
         shelf.gives_up = script.gives_up();
         let order: Vec<usize> = (0..shelf.disks.len()).collect();
         let refused = |error: &dyn std::fmt::Display| Violation::Opening(error.to_string());

@@ -43,7 +43,7 @@ pub(crate) struct Shelf {
     /// Whether members that do not answer or are excluded are given up.
     pub(crate) gives_up: bool,
     /// A digest of all effects and events of the array, in their order.
-    asked: DefaultHasher,
+    pub(crate) asked: Option<DefaultHasher>,
 }
 
 impl Shelf {
@@ -56,7 +56,7 @@ impl Shelf {
             trace,
             drawn: vec![0; 1 << 12],
             crashes: 0,
-            asked: DefaultHasher::new(),
+            asked: None,
             gives_up: false,
         }
     }
@@ -370,7 +370,9 @@ impl World {
                 // Giving up accesses may give the array more work.
                 any = true;
                 self.shelf.trace.note(self.shelf.now, || format!("array: {event:?}"));
-                event.hash(&mut self.shelf.asked);
+                if let Some(hash) = &mut self.shelf.asked {
+                    event.hash(hash);
+                }
                 self.follow(&event);
                 self.events.push(event);
             }
@@ -452,7 +454,7 @@ impl World {
     /// Names of jobs and buffers are left out: they depend on what else was named, not on what
     /// is done.
     fn digest_effect(&mut self, effect: Effect) {
-        let hash = &mut self.shelf.asked;
+        let Some(hash) = &mut self.shelf.asked else { return };
         (effect.class, effect.action).hash(hash);
         self.array.slices(effect.id).iter().for_each(|slice| slice.length.hash(hash));
         if effect.class == Class::Metadata {
@@ -462,7 +464,7 @@ impl World {
 
     /// A digest of all effects and events so far, of this session and those before.
     pub(crate) fn digest(&self) -> u64 {
-        self.shelf.asked.finish()
+        self.shelf.asked.as_ref().map_or(0, DefaultHasher::finish)
     }
 
     /// Begins an effect.

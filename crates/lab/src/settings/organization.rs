@@ -83,8 +83,8 @@ pub enum ConsistencyName {
     /// A write-intent bitmap names the regions that were being written. After a crash their check
     /// units are recomputed; until then the loss of a member may lose data in these regions.
     Bitmap,
-    /// A record of each write is durable before its data. After a crash nothing is recomputed, and a
-    /// member may be lost at any time.
+    /// A record of each write is durable before its data. After a crash nothing is recomputed, and
+    /// a member may be lost at any time.
     Journal,
     /// The old spelling of `bitmap`.
     #[value(hide = true)]

@@ -7,7 +7,7 @@
 //! in the bitmap; a region that is written to is marked before the write. The marks are cleared
 //! only when the superblocks record that no such member is absent any more.
 
-use parlour_units::{Region, Slot, Stripe};
+use parlour_units::{Member, Region, Slot, Stripe};
 
 use crate::array::Array;
 use crate::assembly::{Assembly, Verdict};
@@ -88,9 +88,9 @@ impl Array {
         awaits.then_some(self.cx.identity)
     }
 
-    /// The member in `slot`, or the last one that stood there.
-    pub fn occupant(&self, slot: Slot) -> Option<Identity> {
-        (slot.get() < self.cx.geometry.members()).then(|| self.cx.roster.identity(slot))
+    /// The identity of `member`, whether or not it still stands in a slot.
+    pub fn identity_of(&self, member: Member) -> Option<Identity> {
+        self.cx.roster.has_number(member).then(|| self.cx.roster.info(member).identity)
     }
 
     /// The member in `slot` is about to be excluded. It may return if its content is still trusted.

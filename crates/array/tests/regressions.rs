@@ -501,6 +501,23 @@ fn a_member_that_is_rebuilt_has_the_map_the_table_and_the_list() {
     }
 }
 
+/// A spare takes the slot before the driver hears of the failure: the failed member was taken for
+/// the spare.
+#[test]
+fn a_member_keeps_its_identity_when_a_spare_takes_its_slot() {
+    let mut w = World::new(&Setup::named("raid10", 4), SEED);
+    w.add_spare();
+    let failed = w.array.member_at(Slot::new(1)).expect("a member stands there");
+    let identity = w.array.identity_of(failed).expect("it is known");
+    w.array.fail(w.now, Slot::new(1)).unwrap();
+    w.drain();
+    let spare = w.array.member_at(Slot::new(1)).expect("the spare stands there");
+    assert_ne!(spare, failed);
+    assert_eq!(w.array.identity_of(failed), Some(identity));
+    assert_ne!(w.array.identity_of(spare), Some(identity));
+    assert_eq!(w.array.identity_of(Member::new(99)), None);
+}
+
 /// The second spare takes the slot of a second failed member.
 #[test]
 fn a_second_spare_takes_a_second_place() {

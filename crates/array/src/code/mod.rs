@@ -49,7 +49,7 @@ impl Table {
         Table::of(data, vec![row; checks.into()])
     }
 
-    fn of(data: u16, rows: Vec<Vec<u8>>) -> Table {
+    pub(crate) fn of(data: u16, rows: Vec<Vec<u8>>) -> Table {
         let terms = |row: &[u8]| -> Vec<Term> {
             let terms = (0..data).map(Unit::new).zip(row.iter().copied());
             terms.filter(|(_, coefficient)| *coefficient != 0).collect()

@@ -81,6 +81,12 @@ impl Geometry {
         &self.layout
     }
 
+    /// The same array with another code of as many units.
+    #[cfg(test)]
+    pub(crate) fn with_code(self, code: Table) -> Geometry {
+        Geometry { code, ..self }
+    }
+
     /// How check units follow from data units.
     pub(crate) fn code(&self) -> &Table {
         &self.code

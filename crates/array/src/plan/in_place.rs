@@ -132,10 +132,10 @@ impl Builder {
                 Some(old) => old.source,
                 None => plan.scratch(hull.length()),
             };
-            for (band, method) in &self.bands {
+            for (band, method) in self.changing(view, check) {
                 let place = band.columns;
                 let destination = Span::new(result, place.from - hull.from, place.length());
-                self.compute_check(plan, view, write, (band, *method), (check, destination), read);
+                self.compute_check(plan, view, write, (&band, method), (check, destination), read);
             }
             computed.push((check, result));
         }
@@ -176,6 +176,12 @@ impl Builder {
         }
     }
 
+    /// The bands in which `check` changes.
+    fn changing(&self, view: StripeView<'_>, check: Unit) -> impl Iterator<Item = (Band, Method)> + '_ {
+        let depends = view.code().depends(check);
+        self.bands.iter().copied().filter(move |(band, _)| !band.written.and(depends).is_empty())
+    }
+
     fn write_checks(
         &mut self,
         plan: &mut Plan,
@@ -189,8 +195,10 @@ impl Builder {
             return;
         }
         for check in view.present_checks() {
+            let changed: Vec<(Unit, Columns)> =
+                self.changing(view, check).map(|(band, _)| (check, band.columns)).collect();
             self.reads.clear();
-            self.reads.extend(self.bands.iter().map(|(band, _)| (check, band.columns)));
+            self.reads.extend(changed);
             merge(&mut self.reads);
             let result = computed.iter().find(|(unit, _)| *unit == check).map(|(_, source)| *source);
             if self.copies_in_turn && result.is_none() {
@@ -199,7 +207,11 @@ impl Builder {
             for (_, columns) in &self.reads {
                 let span = match result {
                     Some(source) => Span::new(source, columns.from - hull.from, columns.length()),
-                    None => content.span(&pieces[0], *columns),
+                    None => {
+                        let copied = view.code().repeats(check);
+                        let piece = pieces.iter().find(|piece| Some(piece.unit) == copied);
+                        content.span(piece.expect("a copy changes with its unit"), *columns)
+                    }
                 };
                 let location = view.locate(check, columns.from);
                 plan.write(location.slot, location.at, span, durable);
@@ -243,4 +255,63 @@ fn unwritten(view: StripeView<'_>, written: UnitSet) -> impl Iterator<Item = Uni
     let depends = view.present_checks().map(|check| view.code().depends(check));
     let needed = depends.fold(UnitSet::NONE, UnitSet::or);
     view.data().filter(move |unit| needed.has(*unit) && !written.has(*unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use parlour_units::{Slot, Stripe};
+
+    use super::*;
+    use crate::code::Table;
+    use crate::columns::Piece;
+    use crate::effect::Action;
+    use crate::geometry::{Creation, Geometry, LogCreation};
+    use crate::organization::{Consistency, Organization};
+    use crate::plan::{Content, Target};
+    use crate::tuning::Tuning;
+
+    /// Which slots a write of data unit `unit` writes, where the one check unit is as `row` says.
+    fn written(row: [u8; 4], unit: u16) -> Vec<Slot> {
+        let creation = Creation {
+            organization: Organization::named("raid4").expect("it is named").organization,
+            copies: 1,
+            members: 5,
+            groups: 1,
+            unit: Sectors::new(8),
+            block: Sectors::new(1),
+            member_length: Sectors::new(1 << 16),
+            log: LogCreation::default(),
+            consistency: Consistency::Bitmap,
+        };
+        let geometry = Geometry::create(&creation).expect("it is possible");
+        let geometry = geometry.with_code(Table::of(4, vec![row.to_vec()]));
+        let view = StripeView {
+            geometry: &geometry,
+            stripe: Stripe::new(0),
+            missing: UnitSet::NONE,
+            cached: &[],
+            floats: None,
+        };
+        let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
+        let pieces = [Piece { unit: Unit::new(unit), columns, host: Sectors::ZERO }];
+        let write = StripeWrite { pieces: &pieces, content: Content::Host, durable: false };
+        let mut plan = Plan::default();
+        Builder::new(&Tuning::default(), false)
+            .write_in_place(&mut plan, view, write)
+            .expect("nothing is lost");
+        let slot = |action: &Action<Target>| match action {
+            Action::Write { member, .. } => member.slot(),
+            _ => None,
+        };
+        plan.steps.iter().filter_map(|step| slot(&step.action)).collect()
+    }
+
+    #[test]
+    fn a_check_unit_is_written_only_with_data_that_it_depends_on() {
+        let slots = |numbers: &[u16]| numbers.iter().copied().map(Slot::new).collect::<Vec<_>>();
+        assert_eq!(written([1, 1, 1, 1], 2), slots(&[2, 4]));
+        assert_eq!(written([1, 1, 0, 0], 2), slots(&[2]));
+        assert_eq!(written([0, 1, 0, 0], 1), slots(&[1, 4]), "a copy of the second unit");
+        assert_eq!(written([0, 1, 0, 0], 0), slots(&[0]));
+    }
 }

@@ -17,6 +17,11 @@ impl Roster {
         &self.member(member).expect("it was added").info
     }
 
+    /// Whether a member was added under this number.
+    pub(crate) fn has_number(&self, member: Member) -> bool {
+        self.member(member).is_some()
+    }
+
     /// Whether all standing members unmap zeroed ranges.
     pub(crate) fn all_unmap(&self) -> bool {
         self.standing().all(|(_, member)| self.info(member).unmaps)

@@ -33,8 +33,8 @@ pub(crate) fn method(
 ) -> LogMethod {
     let cancels = tuning.large_write(view.geometry) == LargeWrite::Cancel;
     match view.geometry.is_journaled() {
-        // What new parity is made of is not known if a crash comes between its units: only
-        // differences are told, and whole stripes.
+        // After a crash between the writes of a stripe's units, new parity does not say what they
+        // held. So a record has the difference of old and new data, or is of a whole stripe.
         true => builder.durable_method(view, pieces, content, cancels),
         false => builder.log_method(view, pieces, cancels || content.unmaps(), known),
     }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use parlour_array::record::Recorded;
 use parlour_array::{Event, Geometry, Tuning};
-use parlour_units::{Bytes, Duration, Instant};
+use parlour_units::{Bytes, Duration, Instant, Member};
 
 use crate::backend::IoBackend;
 use crate::control::Control;
@@ -157,7 +157,7 @@ impl<F: Frontend> Server<F> {
                     self.machine.give_up(number);
                     self.machine.roster.close(number);
                     let (path, now) = (self.machine.roster.path(number), self.machine.now());
-                    let member = self.machine.array.get().occupant(*slot);
+                    let member = self.machine.array.get().identity_of(Member::new(number));
                     if let (Some(path), Some(member)) = (path, member) {
                         self.returns.excluded(member, path, *cause, now);
                     }

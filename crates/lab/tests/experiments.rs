@@ -93,7 +93,7 @@ fn what_cannot_happen_is_refused_by_its_key() {
         assert!(error.to_string().contains(words), "{error}");
     };
     refused("[[health]]\nat = \"1s\"\n", "health 1: say one thing that happens");
-    refused("[[health]]\ndie = 5\n", "health 1: there is no place 5; there are 5");
+    refused("[[health]]\ndie = 5\n", "health 1: there is no slot 5; there are 5");
     refused("[[health]]\ndie = 1\narray = 1\n", "health 1: there is no array 1; there are 1");
     refused("[path]\naccess = \"1ms\"\n", "path.access is for path.processors");
     refused("[path]\nstring = \"0MB\"\n", "path.string: its rate must be positive");

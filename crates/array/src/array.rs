@@ -19,8 +19,7 @@ use parlour_units::{Instant, Sectors};
 use crate::buffer::{BufferId, Slice};
 use crate::cache::PrereadCache;
 use crate::context::{Context, Start};
-use crate::durable::bad_blocks::BadBlocks;
-use crate::durable::fence::Fence;
+use crate::durable::Durable;
 use crate::effect::{Effect, EffectId, Fault, Outcome};
 use crate::exec::job::FailedAccess;
 use crate::exec::run::{Answered, Progress};
@@ -30,25 +29,26 @@ use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
 use crate::maintenance::Maintenance;
-use crate::metadata::Records;
 use crate::mode::Mode;
 use crate::plan::Builder;
 use crate::planted::{Bug, is_planted};
 use crate::request::Completion;
+use crate::signal::Signal;
 use crate::status::{Event, FailureCause};
+use crate::stopping::Stop;
 
 /// A disk array. See the module for how to drive it.
 #[derive(Debug)]
 pub struct Array {
     pub(crate) cx: Context,
     pub(crate) hosts: Hosts,
-    pub(crate) records: Records,
-    pub(crate) bad_blocks: BadBlocks,
-    pub(crate) fence: Fence,
+    pub(crate) durable: Durable,
     pub(crate) logs: Option<Logs>,
     pub(crate) cache: PrereadCache,
     pub(crate) maintenance: Maintenance,
     pub(crate) builder: Builder,
+    /// The stage of a stop that is under way.
+    pub(crate) stop: Option<Stop>,
     pub(crate) turn: u64,
     pub(crate) completions: VecDeque<Completion>,
 }
@@ -56,25 +56,23 @@ pub struct Array {
 /// The parts of which an array consists.
 pub(crate) struct Parts {
     pub(crate) start: Start,
-    pub(crate) records: Records,
-    pub(crate) bad_blocks: BadBlocks,
+    pub(crate) durable: Durable,
     pub(crate) logs: Option<Logs>,
 }
 
 impl Array {
     /// An array from its parts, with no work under way.
     pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
-        let Parts { start, records, bad_blocks, logs } = parts;
+        let Parts { start, durable, logs } = parts;
         let combined = start.simulated.combined && !start.geometry.is_journaled();
         Array {
             hosts: Hosts::default(),
-            records,
-            bad_blocks,
-            fence: Fence::default(),
+            durable,
             logs,
             cache: PrereadCache::new(start.tuning.preread_cache),
             maintenance: Maintenance::default(),
             builder: Builder::new(&start.tuning, combined),
+            stop: None,
             turn: 0,
             completions: VecDeque::new(),
             cx: Context::new(start, now),
@@ -193,7 +191,7 @@ impl Array {
             {
                 self.advance_stripe(job);
             }
-            if !self.pump_memory() && !self.pump_maintenance() && !self.pump_logs() && !self.pump_records() {
+            if !self.pump_memory() && !self.pump_maintenance() && !self.pump_logs() && !self.pump_metadata() {
                 return;
             }
         }
@@ -242,6 +240,16 @@ impl Array {
         }
     }
 
+    /// Handles what components have signalled.
+    pub(crate) fn handle_signals(&mut self) {
+        while let Some(signal) = self.cx.signals.pop() {
+            match signal {
+                Signal::Progress(id, progress) => self.follow(id, progress),
+                Signal::RegionDrained(region) => self.flush_resynced(region),
+            }
+        }
+    }
+
     /// Commits the log records of a plan. Returns whether the plan may go on at once; if the
     /// records must be durable first, it waits.
     fn commit_plan(&mut self, id: JobId) -> bool {
@@ -276,9 +284,11 @@ impl Array {
             Kind::Redo(_) => self.redo_done(id),
             Kind::ResyncFlush { .. } => self.resync_flushed(id, true),
             Kind::Checkpoint { .. } => self.checkpoint_done(id),
-            Kind::CleanFlush => self.clean_flush_done(id),
+            Kind::CleanFlush => self.idle_regions_flushed(id, true),
             Kind::Look => self.looked(id, &[]),
-            Kind::Superblock | Kind::Bitmap | Kind::Table | Kind::StopFlush => self.record_done(id, true),
+            Kind::Superblock | Kind::Bitmap | Kind::Table | Kind::StopFlush => {
+                self.metadata_written(id, &[]);
+            }
         }
     }
 
@@ -317,18 +327,14 @@ impl Array {
             Kind::Probe { .. } => self.probe_broken(id, &failures),
             Kind::Redo(_) => self.redo_broken(id, &failures),
             Kind::ResyncFlush { .. } => self.resync_flushed(id, false),
-            Kind::Checkpoint { .. } => self.end_job(id),
-            Kind::CleanFlush => self.clean_flush_broken(id),
+            Kind::Checkpoint { .. } => self.cx.jobs.end(id),
+            Kind::CleanFlush => self.idle_regions_flushed(id, false),
             Kind::Look => self.looked(id, &failures),
             Kind::BadBlockLog => self.bad_block_log_written(id, false),
             Kind::Superblock | Kind::Bitmap | Kind::Table | Kind::StopFlush => {
-                self.record_broken(id, &failures)
+                self.metadata_written(id, &failures);
             }
         }
-    }
-
-    pub(crate) fn end_job(&mut self, id: JobId) {
-        self.cx.jobs.end(id);
     }
 
     /// Treats a failed access of any job as a failure of its member.
@@ -359,7 +365,7 @@ impl Array {
         if self.cx.roster.slot_of(failure.member).is_some()
             && self.cx.roster.note_flush_failed(failure.member)
         {
-            self.note_unflushed();
+            self.durable.bitmap_mut().note_unflushed();
             self.take_back_that_all_is_well();
         }
     }

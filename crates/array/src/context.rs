@@ -6,19 +6,22 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::Instant;
+use parlour_units::{Instant, Sectors};
 
-use crate::buffer::Buffers;
+use crate::buffer::{BufferId, Buffers};
 use crate::exec::effects::Effects;
 use crate::exec::job::Jobs;
 use crate::exec::locks::Locks;
+use crate::exec::run::Progress;
 use crate::exec::scratch::Scratch;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::mode::Mode;
+use crate::request::RequestError;
 use crate::roster::Roster;
+use crate::signal::{Signal, Signals};
 use crate::status::{Counters, Event};
 use crate::tuning::{Simulated, Tuning};
 
@@ -43,6 +46,7 @@ pub(crate) struct Context {
     pub(crate) runnable: VecDeque<JobId>,
     pub(crate) counters: Counters,
     pub(crate) events: VecDeque<Event>,
+    pub(crate) signals: Signals,
     /// The number of gates and waiting jobs that were examined.
     pub(crate) steps: u64,
 }
@@ -80,7 +84,60 @@ impl Context {
             runnable: VecDeque::new(),
             counters: Counters::default(),
             events: VecDeque::new(),
+            signals: Signals::default(),
             steps: 0,
+        }
+    }
+
+    /// The error with which a read-only array refuses writes.
+    pub(crate) fn refusal(&self) -> RequestError {
+        if self.counters.out_of_space { RequestError::NoSpace } else { RequestError::ReadOnly }
+    }
+
+    /// Whether writes are refused, including those that were submitted before.
+    pub(crate) fn takes_no_writes(&self) -> bool {
+        self.mode == Mode::ReadOnly || self.counters.out_of_space
+    }
+
+    /// Whether unreadable sectors may be written again; true also while the array is being stopped.
+    pub(crate) fn may_repair(&self) -> bool {
+        self.writes && !self.takes_no_writes()
+    }
+
+    /// Tells a component above of something: see [`Signal`].
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        self.signals.push(signal);
+    }
+
+    /// Starts a job's plan, as [`Context::start_plan`] does. What its owner has to do then is
+    /// signalled.
+    pub(crate) fn run(
+        &mut self,
+        id: JobId,
+        turn: u64,
+        host: Option<(BufferId, Sectors)>,
+        reservations: &[(BufferId, Sectors)],
+    ) {
+        let progress = self.start_plan(id, turn, host, reservations);
+        self.signal_progress(id, progress);
+    }
+
+    /// The same for a plan on metadata or buffers of the array, for members as they are now.
+    pub(crate) fn run_own(&mut self, id: JobId) {
+        let turn = self.roster.turn();
+        self.run(id, turn, None, &[]);
+    }
+
+    /// A plan goes on.
+    pub(crate) fn go_on(&mut self, id: JobId) {
+        let progress = self.next_phase(id);
+        self.signal_progress(id, progress);
+    }
+
+    /// What a plan's owner has to do is signalled.
+    pub(crate) fn signal_progress(&mut self, id: JobId, progress: Progress) {
+        if progress != Progress::Running {
+            self.signal(Signal::Progress(id, progress));
         }
     }
 

@@ -143,7 +143,7 @@ impl Array {
             Mode::Serving | Mode::ReadOnly => {}
         }
         if writes && self.cx.mode == Mode::ReadOnly {
-            return Err(self.refusal());
+            return Err(self.cx.refusal());
         }
         if !at.from_start().is_multiple_of(block) || !length.is_multiple_of(block) {
             return Err(RequestError::Misaligned);
@@ -155,21 +155,6 @@ impl Array {
         let payload = matches!(operation, Operation::Read | Operation::Write { .. }) && !length.is_zero();
         let fits = request.buffer.is_some_and(|buffer| self.cx.buffers.length(buffer) >= start + length);
         if payload && !fits { Err(RequestError::BadBuffer) } else { Ok(()) }
-    }
-
-    /// The error with which a read-only array refuses writes.
-    pub(crate) fn refusal(&self) -> RequestError {
-        if self.cx.counters.out_of_space { RequestError::NoSpace } else { RequestError::ReadOnly }
-    }
-
-    /// Whether writes are refused, including those that were submitted before.
-    pub(crate) fn takes_no_writes(&self) -> bool {
-        self.cx.mode == Mode::ReadOnly || self.cx.counters.out_of_space
-    }
-
-    /// Whether unreadable sectors may be written again; true also while the array is being stopped.
-    pub(crate) fn may_repair(&self) -> bool {
-        self.records.enabled && !self.cx.counters.out_of_space && self.cx.mode != Mode::ReadOnly
     }
 
     /// Answers all requests with an error: the array does nothing more.
@@ -229,7 +214,7 @@ impl Array {
         if entry.error.is_none() && entry.cursor < end {
             return self.continue_write(host);
         }
-        if entry.durable && self.records.is_untold() {
+        if entry.durable && self.durable.is_unrecorded() {
             entry.error.get_or_insert(RequestError::Lost);
         }
         let (request, error) = (entry.request, entry.error);
@@ -245,7 +230,7 @@ impl Array {
     /// Whether the durability of a write depends on several members: the content of a missing data
     /// unit is spread over all others, and is durable only when they all are.
     fn durability_is_shared(&self, request: Request) -> bool {
-        !self.is_durably_whole()
+        !self.durable.is_whole(&self.cx)
             && self.cx.geometry.keeps_parity()
             && !is_planted(Bug::DegradedDurableNotFlushed)
             && self.stripes_of(request).any(|stripe| {
@@ -257,18 +242,12 @@ impl Array {
             })
     }
 
-    /// Whether all members are active, and would be after a crash: no end of a rebuild is still to
-    /// be recorded.
-    pub(crate) fn is_durably_whole(&self) -> bool {
-        !self.cx.roster.is_degraded() && self.maintenance.rebuilt.is_empty()
-    }
-
     /// Whether a member of `stripe` is missing or not yet whole. A member whose rebuild has ended
     /// counts as not whole until that is durable.
     fn is_short_of_members(&self, stripe: Stripe) -> bool {
         let layout = self.cx.geometry.layout();
         let mut slots = layout.units().map(|unit| layout.locate(stripe, unit).slot);
-        slots.any(|slot| self.known_state(slot) != SlotState::Active)
+        slots.any(|slot| self.durable.known_state(&self.cx, slot) != SlotState::Active)
     }
 
     fn flush_before_answer(&mut self, host: HostId) {
@@ -293,7 +272,7 @@ impl Array {
         let refused =
             |stripe| self.is_stalled(self.cx.geometry.region_of(stripe).0) || self.is_left_to_redo(stripe);
         if logged && self.stripes_of(request).any(refused) {
-            let refusal = self.refusal();
+            let refusal = self.cx.refusal();
             self.hosts.get(host).error.get_or_insert(refusal);
             return;
         }
@@ -341,15 +320,15 @@ impl Array {
     /// differ and it is not yet recorded which members are excluded.
     fn waits_for_recovery(&self, request: Request) -> bool {
         let layout = self.cx.geometry.layout();
-        let unrecorded = self.cx.geometry.keeps_copies() && self.records.barrier();
+        let unrecorded = self.cx.geometry.keeps_copies() && self.durable.barrier();
         if !self.cx.geometry.is_journaled() && !unrecorded {
             return false;
         }
         self.stripes_of(request).any(|stripe| {
             let region = layout.region_of(stripe).0;
-            let recorded = !self.records.enabled || self.records.resync_is_durable(region);
+            let recorded = !self.cx.writes || self.durable.bitmap().resync_is_durable(region);
             let given_up = self.cx.geometry.is_journaled() && !recorded;
-            self.is_recovering(region) || given_up || unrecorded && self.records.resync.get(region)
+            self.is_recovering(region) || given_up || unrecorded && self.durable.bitmap().needs_resync(region)
         })
     }
 
@@ -401,7 +380,7 @@ impl Array {
         // Until a region is resynced its copies may differ. All reads must use the copy that the
         // others will be rewritten from. While a job rewrites the stripe's copies, perhaps from one
         // that is lost meanwhile, none is read directly.
-        if self.records.resync.get(layout.region_of(stripe).0) {
+        if self.durable.bitmap().needs_resync(layout.region_of(stripe).0) {
             return copies.next().filter(|_| !self.cx.locks.is_exclusive(stripe));
         }
         let member = |unit: Unit| {
@@ -443,7 +422,7 @@ impl Array {
 
     pub(crate) fn read_done(&mut self, id: JobId) {
         let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         self.keep_read(host);
         self.host_job_done(host, Ok(()));
     }
@@ -490,14 +469,14 @@ impl Array {
         if self.cx.jobs.get(id).plan.reads_through() {
             return self.read_wanted_only(id);
         }
-        if self.still_standing(failures) {
+        if self.cx.still_standing(failures) {
             return self.read_failed(id, RequestError::Lost);
         }
         if failures.iter().any(|failure| failure.fault.is_of_space()) {
             // Nothing is lost: the system lacked space or memory for the access.
-            return self.read_failed(id, self.refusal());
+            return self.read_failed(id, self.cx.refusal());
         }
-        if !self.may_repair() && failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
+        if !self.cx.may_repair() && failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
             // If a member was failed for the error, nothing is computed here: the whole read is
             // repeated without that member.
             return match failures.iter().all(|failure| self.cx.roster.slot_of(failure.member).is_some()) {
@@ -524,15 +503,15 @@ impl Array {
     /// An array that must not write answers from the rest of the stripe and repairs nothing.
     fn compute_unreadable(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         self.cache.read_ends(host);
         let block = self.cx.geometry.block();
-        let unreadable = failures.iter().flat_map(|failure| self.unreadable_windows(failure));
+        let unreadable = failures.iter().flat_map(|failure| self.cx.unreadable_windows(failure));
         let unreadable: Vec<(Window, Unit)> = unreadable.collect();
         for (window, unit) in unreadable {
             let Window { stripe, columns } = window;
             let differ = self.cx.geometry.keeps_copies()
-                && self.records.resync.get(self.cx.geometry.region_of(stripe).0);
+                && self.durable.bitmap().needs_resync(self.cx.geometry.region_of(stripe).0);
             if !differ {
                 self.start_read(host, window, UnitSet::of(unit));
                 continue;
@@ -565,28 +544,16 @@ impl Array {
         self.cx.jobs.stripe(job).targets = without;
     }
 
-    /// Whether a failed access is due to a member that had to be kept, because nothing can replace
-    /// it. Then the jobs that need the member fail, instead of trying forever.
-    pub(crate) fn still_standing(&self, failures: &[FailedAccess]) -> bool {
-        let kept = |failure: &FailedAccess| self.cx.roster.slot_of(failure.member).is_some();
-        failures.iter().any(|failure| failure.fault.is_of_member() && kept(failure))
-    }
-
-    /// Whether all members of the failed accesses are gone, whatever the first cause was.
-    pub(crate) fn only_members_lost(&self, failures: &[FailedAccess]) -> bool {
-        failures.iter().all(|failure| self.cx.roster.slot_of(failure.member).is_none())
-    }
-
     pub(crate) fn read_failed(&mut self, id: JobId, error: RequestError) {
         let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         self.cache.read_ends(host);
         self.host_job_done(host, Err(error));
     }
 
     /// The data that `id` could not read is repaired: the host's read begins again.
     pub(crate) fn read_again(&mut self, id: JobId, host: HostId) {
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let entry = self.hosts.get(host);
         entry.attempts += 1;
         if entry.attempts > ATTEMPTS {
@@ -706,7 +673,7 @@ impl Array {
     /// Starts the flushes that may start.
     pub(crate) fn resume_hosts(&mut self) {
         if self.flush_lacks_parity() {
-            let refusal = self.refusal();
+            let refusal = self.cx.refusal();
             let waiters = std::mem::take(&mut self.hosts.flush_waiters);
             waiters.into_iter().for_each(|host| self.host_job_done(host, Err(refusal)));
         }
@@ -714,7 +681,7 @@ impl Array {
             return;
         }
         for host in std::mem::take(&mut self.hosts.flush_waiters) {
-            if self.cx.roster.has_lost_writes() || self.records.is_untold() {
+            if self.cx.roster.has_lost_writes() || self.durable.is_unrecorded() {
                 self.host_job_done(host, Err(RequestError::Lost));
                 continue;
             }
@@ -729,8 +696,9 @@ impl Array {
     /// Whether parity that stands in for a missing member's data stays behind its log until the
     /// next opening.
     fn flush_lacks_parity(&self) -> bool {
-        let lacks =
-            self.cx.counters.out_of_space && !self.cx.geometry.is_journaled() && !self.is_durably_whole();
+        let lacks = self.cx.counters.out_of_space
+            && !self.cx.geometry.is_journaled()
+            && !self.durable.is_whole(&self.cx);
         lacks && self.logs.as_ref().is_some_and(|logs| logs.any_stalled())
     }
 
@@ -738,21 +706,21 @@ impl Array {
     /// must first be up to date.
     fn flush_may_start(&mut self) -> bool {
         let behind = !self.cx.geometry.is_journaled()
-            && !self.is_durably_whole()
+            && !self.durable.is_whole(&self.cx)
             && self.logs.as_ref().is_some_and(|logs| logs.any_live())
             && !is_planted(Bug::DegradedFlushBeforeParity);
         if behind {
             self.want_all_parity();
         }
-        !behind && !self.records.barrier()
+        !behind && !self.durable.barrier()
     }
 
     pub(crate) fn flush_done(&mut self, id: JobId) {
         let Some(Kind::Flush { host }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush")
         };
-        self.end_job(id);
-        if self.records.barrier() || self.cx.roster.has_lost_writes() || self.records.is_untold() {
+        self.cx.jobs.end(id);
+        if self.durable.barrier() || self.cx.roster.has_lost_writes() || self.durable.is_unrecorded() {
             // A member failed meanwhile, perhaps because it could not flush, and would be believed
             // after a crash.
             self.hosts.flush_waiters.push(host);
@@ -767,9 +735,9 @@ impl Array {
         let Some(Kind::Flush { host }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let lost =
-            self.still_standing(failures) || failures.iter().any(|failure| !failure.fault.is_of_member());
+            self.cx.still_standing(failures) || failures.iter().any(|failure| !failure.fault.is_of_member());
         if lost {
             self.host_job_done(host, Err(RequestError::Lost));
         } else {

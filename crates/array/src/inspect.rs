@@ -2,6 +2,9 @@
 
 use crate::array::Array;
 use crate::effect::Class;
+use crate::format::banks::Banks;
+use crate::format::superblock::Superblock;
+use crate::identity::Identity;
 use crate::layout::{Location, Occupant};
 use crate::mode::Mode;
 use crate::roster::{SlotState, Traffic};
@@ -16,7 +19,7 @@ impl Array {
             (0..geometry.members()).map(|slot| self.missing_beside(Slot::new(slot))).max().unwrap_or(0);
         let tolerance = geometry.fault_tolerance();
         Status {
-            name: self.records.name.clone(),
+            name: self.durable.name().to_owned(),
             identity: self.cx.identity.to_string(),
             mode: match self.cx.mode {
                 Mode::Serving => "serving",
@@ -43,7 +46,7 @@ impl Array {
             scrub: self.scrub_task(),
             last_scrub: self.maintenance.last_scrub.clone(),
             regions: geometry.layout().region_count(),
-            dirty_regions: self.records.dirty.count(),
+            dirty_regions: self.durable.bitmap().dirty_count(),
             doubtful_regions: self.doubtful_regions(),
             log: self.log_status(),
             counters: self.cx.counters,
@@ -61,7 +64,7 @@ impl Array {
         let slots = (0..self.cx.geometry.members()).map(Slot::new);
         let gone: Vec<Slot> = slots.filter(|slot| self.cx.roster.state(*slot) != SlotState::Active).collect();
         let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
-        self.records.resync.iter().filter(stands_in).count() as u32
+        self.durable.bitmap().to_resync().filter(stands_in).count() as u32
     }
 
     fn unreadable_stripes(&self) -> Vec<u64> {
@@ -93,12 +96,36 @@ impl Array {
     /// The number of regions that are to be resynced, or would have to be after a crash. (The end
     /// of a resync is recorded last.)
     pub fn unsynced_regions(&self) -> u32 {
-        self.records.unsynced()
+        self.durable.bitmap().unsynced()
     }
 
     /// The member in `slot`, whatever its state.
     pub fn member_at(&self, slot: Slot) -> Option<Member> {
         self.cx.roster.occupant(slot)
+    }
+
+    /// The slot to which the member with this superblock and these bitmaps may return; then only
+    /// regions that are out of sync are rebuilt. It must have been whole when it was excluded from
+    /// that slot, must not have been used elsewhere since, and must not be a copy that was taken
+    /// earlier. On success its identity is the one of its superblock. The caller reads
+    /// [`Geometry::bitmap_at`](crate::Geometry::bitmap_at).
+    pub fn may_return(&self, superblock: &Superblock, bitmaps: &Banks) -> Option<Slot> {
+        let regions = self.cx.geometry.layout().region_count();
+        let slot = self.cx.roster.absent_slot_of(superblock, bitmaps, regions)?;
+        (superblock.array == self.cx.identity).then_some(slot)
+    }
+
+    /// The array's identity, if some absent member may return.
+    pub fn awaits_return(&self) -> Option<Identity> {
+        let roster = &self.cx.roster;
+        let absent = |slot: Slot| roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some();
+        let awaits = self.mode() == Mode::Serving && roster.slots().any(absent);
+        awaits.then_some(self.cx.identity)
+    }
+
+    /// The identity of `member`, whether or not it still stands in a slot.
+    pub fn identity_of(&self, member: Member) -> Option<Identity> {
+        self.cx.roster.has_number(member).then(|| self.cx.roster.info(member).identity)
     }
 
     /// Resources that are held now, to look for leaks.
@@ -119,16 +146,9 @@ impl Array {
         let others = (0..self.cx.geometry.members()).map(Slot::new);
         let missing = |other: &Slot| {
             self.cx.geometry.layout().share_stripes(slot, *other)
-                && self.known_state(*other) != SlotState::Active
+                && self.durable.known_state(&self.cx, *other) != SlotState::Active
         };
         others.filter(missing).count() as u16
-    }
-
-    /// The state of `slot` after a crash: a rebuilt member is whole only when that is recorded.
-    pub(crate) fn known_state(&self, slot: Slot) -> SlotState {
-        let state = self.cx.roster.state(slot);
-        let unrecorded = self.maintenance.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == slot);
-        if unrecorded && state == SlotState::Active { SlotState::Rebuilding } else { state }
     }
 
     fn member_statuses(&self) -> Vec<MemberStatus> {
@@ -140,7 +160,7 @@ impl Array {
             MemberStatus {
                 slot: slot.get(),
                 member: member.map(Member::get),
-                state: match self.known_state(slot) {
+                state: match self.durable.known_state(&self.cx, slot) {
                     SlotState::Active => "active",
                     SlotState::Rebuilding => "rebuilding",
                     SlotState::Failed => "failed",

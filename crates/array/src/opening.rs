@@ -5,7 +5,7 @@ use parlour_units::{Instant, Region, Sector, Sectors, Slot};
 use crate::array::{Array, Parts};
 use crate::assembly::{Assembly, AssemblyError};
 use crate::context::Start;
-use crate::durable::bad_blocks::BadBlocks;
+use crate::durable::{BadBlocks, Bitmap, Durable, SuperblocksStart, returning};
 use crate::format::banks::Banks;
 use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
 use crate::format::commit_entry::{Found, FoundLog};
@@ -17,12 +17,10 @@ use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::implausible::beyond;
 use crate::log::{CommitLogContent, CommitLogs, LoadState, Logs, remember};
-use crate::metadata::{Records, RecordsStart};
 use crate::mode::Mode;
 use crate::older::older_slots;
 use crate::organization::Update;
 use crate::planted::{Bug, is_planted};
-use crate::returning;
 use crate::roster::epoch::Epoch;
 use crate::roster::floating::Floats;
 use crate::roster::{MemberInfo, Roster, SlotState, Standing};
@@ -225,23 +223,20 @@ impl Array {
         // return.
         let standing = standings(assembly, members, tuning.bitmap && !starts_over);
         returning::merge_out_of_sync(&mut map, &standing);
-        let records = Records::new(
-            RecordsStart {
-                enabled: !read_only,
-                name: superblock.name.clone(),
-                created: superblock.created,
-                sequence: superblock.sequence,
-                session_number,
-                sessions,
-                map,
-                table_sequence,
-                members: superblock.table.clone(),
-                recorded: superblock.recorded,
-            },
-            geometry.layout().region_count(),
-        );
+        let start = SuperblocksStart {
+            name: superblock.name.clone(),
+            created: superblock.created,
+            sequence: superblock.sequence,
+            session_number,
+            sessions,
+            table: superblock.table.clone(),
+            recorded: superblock.recorded,
+            frontier: if starts_over { 0 } else { recorded_frontier(assembly) },
+        };
+        let bitmap = Bitmap::new(map, session_number, geometry.layout().region_count(), !read_only);
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
         let (bad_blocks, listed) = BadBlocks::newest(assembly, &opening.bad_block_logs, session_number);
+        let durable = Durable::new(start, bitmap, table_sequence, bad_blocks, !read_only);
         let mut roster = Roster::new(standing, spares.clone(), Floats::new(geometry), listed);
         roster.note_superblocks(superblocks_found(assembly));
         let parts = Parts {
@@ -254,8 +249,7 @@ impl Array {
                 writes: !read_only,
                 roster,
             },
-            records,
-            bad_blocks,
+            durable,
             logs,
         };
         let mut array = Array::from_parts(parts, now);
@@ -263,9 +257,8 @@ impl Array {
         array.cx.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
         let report = |slot| Event::CommitLogDamaged { slot };
         array.cx.events.extend(damaged.into_iter().map(report));
-        array.maintenance.durable_frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
         array.cx.events.extend(implausible);
-        array.inform_members();
+        array.durable.inform_members(&array.cx);
         array.resume_rebuild();
         array.settle_after_opening();
         array.start_recovery();
@@ -278,7 +271,7 @@ impl Array {
         let slots = (0..self.cx.geometry.members()).map(Slot::new);
         for slot in slots {
             if self.cx.roster.state(slot) == SlotState::Rebuilding {
-                let done = self.maintenance.durable_frontier;
+                let done = self.durable.frontier();
                 self.cx.roster.rebuild_from(slot, done);
                 self.begin_rebuild(slot, done);
             }

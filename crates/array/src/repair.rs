@@ -1,7 +1,7 @@
 //! Repairs: a unit that a member cannot read is computed from the rest of its stripe and written
 //! again, while the job that needs it waits.
 
-use parlour_units::{Sector, Sectors, Slot, Unit};
+use parlour_units::{Sectors, Slot, Unit};
 
 use crate::array::Array;
 use crate::code::UnitSet;
@@ -10,7 +10,6 @@ use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::{Blind, Kind, Probe, Purpose, StripeJob};
-use crate::layout::{Location, Occupant};
 use crate::plan::Content;
 use crate::request::RequestError;
 use crate::status::FailureCause;
@@ -21,7 +20,7 @@ const REPAIRS_AT_ONCE: u32 = 4;
 impl Array {
     /// Starts a repair of each unit that the unreadable sectors belong to.
     pub(crate) fn start_repairs(&mut self, parent: JobId, failure: &FailedAccess) {
-        for (window, unit) in self.unreadable_windows(failure) {
+        for (window, unit) in self.cx.unreadable_windows(failure) {
             self.start_repair(parent, window, UnitSet::of(unit));
         }
     }
@@ -53,36 +52,6 @@ impl Array {
         }
     }
 
-    /// The parts of units that a failed read access was to read.
-    pub(crate) fn unreadable_windows(&self, failure: &FailedAccess) -> Vec<(Window, Unit)> {
-        let slot = self.cx.roster.slot_of(failure.member);
-        let slot = slot.filter(|_| failure.at >= self.cx.geometry.data_start());
-        slot.map_or_else(Vec::new, |slot| self.windows_at(slot, failure.at, failure.length))
-    }
-
-    /// The parts of units that are stored in these sectors of the data area of `slot`.
-    pub(crate) fn windows_at(&self, slot: Slot, at: Sector, length: Sectors) -> Vec<(Window, Unit)> {
-        let mut list = Vec::new();
-        let mut at = Sector::ZERO + (at - self.cx.geometry.data_start());
-        let end = at + length;
-        while at < end {
-            let Some(home) = self.cx.roster.home_of(Location { slot, at }) else {
-                // No unit is stored here: it has floated to another position.
-                let unit = self.cx.geometry.layout().unit_length();
-                at = at + (unit - at.from_start() % unit);
-                continue;
-            };
-            let Occupant::Unit { stripe, unit, offset } = self.cx.geometry.layout().occupant(home) else {
-                return list;
-            };
-            let left = self.cx.geometry.layout().unit_length() - offset;
-            let length = left.min(end - at).min(self.cx.tuning.slice);
-            list.push((Window { stripe, columns: Columns::new(offset, offset + length) }, unit));
-            at = at + length;
-        }
-        list
-    }
-
     /// Copies that are not in sync are repaired block by block, and only blocks that cannot be
     /// read: data that was once read from a copy must not be replaced by the content of another.
     /// Returns whether the repair is replaced by repairs of its parts.
@@ -90,7 +59,7 @@ impl Array {
         let job = self.cx.jobs.stripe(id);
         let (region, purpose) = (job.region, job.purpose);
         let Purpose::Repair { parent } = purpose else { return false };
-        if !self.cx.geometry.keeps_copies() || !self.records.resync.get(region) {
+        if !self.cx.geometry.keeps_copies() || !self.durable.bitmap().needs_resync(region) {
             return false;
         }
         if self.halve_repair(id, parent) {

@@ -148,17 +148,21 @@ impl Array {
     /// Whether writes to `region` are logged now. With `journal` they are while the members of the
     /// region's log stand; otherwise only while all members do.
     pub(crate) fn logs_writes(&self, region: Region) -> bool {
-        if self.logs.is_none() || self.records.resync.get(region) {
+        if self.logs.is_none() || self.durable.bitmap().needs_resync(region) {
             return false;
         }
         let open = match self.cx.geometry.is_journaled() {
             true => {
                 let serves = matches!(self.cx.mode, Mode::Serving | Mode::Stopping);
-                serves && !self.takes_no_writes() && self.records.enabled
+                serves && !self.cx.takes_no_writes() && self.cx.writes
             }
             false => self.cx.mode == Mode::Serving,
         };
-        open && update::goes_to_log(&self.cx.geometry, self.log_stands(region), self.is_durably_whole())
+        open && update::goes_to_log(
+            &self.cx.geometry,
+            self.log_stands(region),
+            self.durable.is_whole(&self.cx),
+        )
     }
 
     /// Whether all members that hold `region`'s log are active.
@@ -223,7 +227,7 @@ impl Array {
     }
 
     fn lock_gate(&mut self, id: JobId) -> Gate {
-        if matches!(self.cx.jobs.stripe(id).purpose, Purpose::Repair { .. }) && !self.records.enabled {
+        if matches!(self.cx.jobs.stripe(id).purpose, Purpose::Repair { .. }) && !self.cx.writes {
             // An array that is opened read-only repairs nothing.
             return self.end_stripe(id, Err(RequestError::Lost));
         }
@@ -263,16 +267,16 @@ impl Array {
         };
         let (writing, repairs) = (job.writing, matches!(job.purpose, Purpose::Repair { .. }));
         if repairs {
-            self.note_repair(region);
+            self.durable.bitmap_mut().note_repair(&self.cx, region);
         }
         if !writes || writing {
             return self.pass(id, Stage::Settle);
         }
-        if self.takes_no_writes() {
-            return self.end_stripe(id, Err(self.refusal()));
+        if self.cx.takes_no_writes() {
+            return self.end_stripe(id, Err(self.cx.refusal()));
         }
-        if self.cx.geometry.code().has_checks() && !self.enter_region(region, id) {
-            if self.records.closing == Some(region) {
+        if self.cx.geometry.code().has_checks() && !self.durable.bitmap_mut().enter(&self.cx, region, id) {
+            if self.durable.bitmap().closed() == Some(region) {
                 // The region is closed when all its writers are done, and their repairs may need
                 // this lock.
                 self.let_go_of_stripe(id);
@@ -322,7 +326,7 @@ impl Array {
             gate => return gate,
         }
         let index = self.cx.geometry.region_of(stripe).1;
-        if !self.records.enabled && self.logs.as_ref().is_some_and(|logs| logs.is_live(region, index)) {
+        if !self.cx.writes && self.logs.as_ref().is_some_and(|logs| logs.is_live(region, index)) {
             // The parity lacks records of the log, and an array that writes nothing cannot bring it
             // up to date.
             return self.end_stripe(id, Err(RequestError::Lost));
@@ -359,7 +363,7 @@ impl Array {
     /// There is no space or memory for what the job needs: it ends.
     fn refuse_stripe(&mut self, id: JobId) -> Gate {
         let purpose = self.cx.jobs.stripe(id).purpose;
-        let result = if self.had_without_repair(purpose) { Ok(()) } else { Err(self.refusal()) };
+        let result = if self.had_without_repair(purpose) { Ok(()) } else { Err(self.cx.refusal()) };
         self.end_stripe(id, result)
     }
 
@@ -388,17 +392,17 @@ impl Array {
     }
 
     fn plan_gate(&mut self, id: JobId) -> Gate {
-        if !self.pass_barrier(id) {
+        if !self.durable.pass_barrier(id) {
             return Gate::Wait;
         }
-        let refuses = self.takes_no_writes();
+        let refuses = self.cx.takes_no_writes();
         let job = self.cx.jobs.stripe(id);
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
         let region = job.region;
         if job.purpose == Purpose::Write && refuses {
-            return self.end_stripe(id, Err(self.refusal()));
+            return self.end_stripe(id, Err(self.cx.refusal()));
         }
-        if job.purpose == Purpose::Scrub && self.records.resync.get(region) {
+        if job.purpose == Purpose::Scrub && self.durable.bitmap().needs_resync(region) {
             // The region came to need a resync while the job waited.
             self.skip_scrubbed();
             return self.end_stripe(id, Ok(()));
@@ -468,13 +472,13 @@ impl Array {
     fn pass_without_record(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (purpose, region, method) = (job.purpose, job.region, job.method);
-        if purpose == Purpose::Read || !self.cx.geometry.is_journaled() || !self.records.enabled {
+        if purpose == Purpose::Read || !self.cx.geometry.is_journaled() || !self.cx.writes {
             return true;
         }
         if purpose != Purpose::Write {
             // Records that were given up count after a crash until their resync bit is durable;
             // they must not be applied to new parity.
-            return self.pass_resync_durable(region, id);
+            return self.durable.bitmap_mut().pass_resync_durable(region, id);
         }
         if method.is_some() {
             return true;
@@ -484,9 +488,9 @@ impl Array {
         // has no record.
         if self.cx.jobs.stripe(id).blind != Blind::No {
             if self.commits().zeroes_count(region) {
-                self.need_resync(region);
+                self.durable.bitmap_mut().mark_to_resync(&self.cx, region);
             }
-            return self.pass_resync_durable(region, id);
+            return self.durable.bitmap_mut().pass_resync_durable(region, id);
         }
         if self.logs_writes(region) {
             self.let_go_of_stripe(id);
@@ -494,7 +498,7 @@ impl Array {
             self.cx.runnable.push_back(id);
             return false;
         }
-        self.pass_unlogged(region, id)
+        self.durable.bitmap_mut().pass_unlogged(region, id)
     }
 
     /// Builds the plan for the array as it now is.
@@ -502,12 +506,14 @@ impl Array {
         let cached = self.take_cached(id);
         if let StripeJob { purpose: Purpose::Resync { .. }, window, .. } = *self.cx.jobs.stripe(id) {
             // A member may have been lost since the job started.
-            let targets = self.resync_targets(window.stripe).ok_or(Lost)?;
+            let targets = self.cx.roster.resync_targets(&self.cx.geometry, window.stripe).ok_or(Lost)?;
             self.cx.jobs.stripe(id).targets = targets;
         }
         let stripe = self.cx.jobs.stripe(id).window.stripe;
-        let unsynced = !self.cx.geometry.keeps_copies() && self.is_in_doubt(stripe);
-        let outdated = unsynced && self.records.outdated.get(self.cx.geometry.layout().region_of(stripe).0);
+        let unsynced =
+            !self.cx.geometry.keeps_copies() && self.durable.bitmap().is_in_doubt(&self.cx, stripe);
+        let outdated =
+            unsynced && self.durable.bitmap().is_outdated(self.cx.geometry.layout().region_of(stripe).0);
         let behind = if self.repairs_parity(id) { self.behind(id) } else { Vec::new() };
         let job = self.cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
@@ -662,13 +668,13 @@ impl Array {
         let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
         let no_space = failures.iter().any(|failure| failure.fault.is_of_space());
         if purpose == Purpose::Write
-            && (no_space || self.still_standing(failures))
+            && (no_space || self.cx.still_standing(failures))
             && self.cx.jobs.stripe(id).wrote
             && !(no_space && self.leave_to_redo(id))
         {
             // Some units may be written and some not.
             self.give_up_landing(id);
-            self.need_resync(region);
+            self.durable.bitmap_mut().mark_to_resync(&self.cx, region);
             self.lose_missing(id);
         }
         // In all other cases in which a committed write failed, its member is gone, and the parity
@@ -685,7 +691,7 @@ impl Array {
             self.end_stripe(id, Err(RequestError::Lost));
             return;
         }
-        if self.still_standing(failures) || attempts > ATTEMPTS {
+        if self.cx.still_standing(failures) || attempts > ATTEMPTS {
             self.end_stripe(id, Err(RequestError::Lost));
             return;
         }
@@ -714,7 +720,7 @@ impl Array {
             Purpose::Repair { .. } => {
                 self.end_stripe(id, Ok(()));
             }
-            Purpose::Read if unreadable && !self.may_repair() && self.repair_more(id, failures) => {
+            Purpose::Read if unreadable && !self.cx.may_repair() && self.repair_more(id, failures) => {
                 self.replan(id);
             }
             _ if unreadable => {
@@ -792,10 +798,11 @@ impl Array {
         let (region, memory, purpose, host) = (job.region, job.memory, job.purpose, job.host);
         let stripe = job.window.stripe;
         if job.writing {
-            self.leave_region(region);
+            self.durable.bitmap_mut().leave(&mut self.cx, region);
+            self.handle_signals();
         }
         self.cx.scratch.release(memory);
-        self.end_job(id);
+        self.cx.jobs.end(id);
         match purpose {
             Purpose::Read | Purpose::Write => {
                 self.host_job_done(host.expect("a host waits for it"), result);
@@ -865,7 +872,7 @@ impl Array {
         let job = self.cx.jobs.stripe(id);
         (job.targets, job.repairing, job.stage) = (targets, true, Stage::Plan);
         let region = job.region;
-        self.note_repair(region);
+        self.durable.bitmap_mut().note_repair(&self.cx, region);
         self.cx.runnable.push_back(id);
     }
 }

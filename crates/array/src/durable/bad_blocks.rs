@@ -6,6 +6,7 @@
 
 use parlour_units::{Sector, Sectors, Slot, Unit};
 
+use super::versions::Versions;
 use crate::assembly::Assembly;
 use crate::columns::Window;
 use crate::context::Context;
@@ -26,16 +27,12 @@ use crate::status::Event;
 pub(crate) struct BadBlocks {
     /// The list that members hold.
     stored: BadBlockLog,
-    sequence: u64,
+    versions: Versions,
     /// The version that is being written, and its content.
     writing: Option<(u64, BadBlockLog)>,
     /// The last version that is durable, and the last one whose additions are durable.
     written: u64,
     written_added: u64,
-    /// All members have the list from this sequence number on.
-    informed_from: u64,
-    /// A member that is being rebuilt has both banks of the list from this sequence number on.
-    both_from: u64,
     waiters: Vec<JobId>,
 }
 
@@ -54,9 +51,11 @@ impl BadBlocks {
             list.filter(|(sequence, _)| horizon.reaches(*sequence))
         };
         let newest = Newest::of(assembly.of_whole(bad_block_logs), decode);
-        let sequence = sequence_of_session(session_number, newest.sequence());
-        // Perhaps only one member has the newest list.
-        let informed_from = if newest.sequence() > 0 { sequence + 1 } else { 0 };
+        let mut versions = Versions::new(sequence_of_session(session_number, newest.sequence()));
+        if newest.sequence() > 0 {
+            // Perhaps only one member has the newest list.
+            versions.inform_members();
+        }
         // An older list is better than none.
         let mut list = newest.found().unwrap_or_else(|| BadBlockLog::new(geometry.block()));
         // Only blocks that this array has are used, whatever the list contains.
@@ -65,41 +64,24 @@ impl BadBlocks {
         list.retain(|slot, at| slot.get() < geometry.members() && at >= start && at < end);
         let bad_blocks = BadBlocks {
             stored: list.clone(),
-            sequence,
+            versions,
             writing: None,
             written: 0,
             written_added: 0,
-            informed_from,
-            both_from: 0,
             waiters: Vec::new(),
         };
         (bad_blocks, ListedBlocks::new(list))
     }
 
-    /// The sequence number of the newest list.
-    pub(crate) fn sequence(&self) -> u64 {
-        self.sequence
+    pub(super) fn versions(&self) -> &Versions {
+        &self.versions
     }
 
     /// A member is to be rebuilt: the list must be written again, to both banks.
-    pub(crate) fn inform_joining_member(&mut self, geometry: &Geometry) {
+    pub(super) fn inform_joining_member(&mut self, geometry: &Geometry) {
         if geometry.bad_block_log_at(0).is_some() {
-            self.both_from = self.sequence + 2;
+            self.versions.inform_joining_member(2);
         }
-    }
-
-    /// Whether all members have the list of this session.
-    pub(crate) fn members_are_informed(&self) -> bool {
-        self.written_sequence() >= self.informed_from
-    }
-
-    /// Whether a member that is being rebuilt has the list in both banks.
-    pub(crate) fn joining_member_is_informed(&self) -> bool {
-        self.written_sequence() >= self.both_from
-    }
-
-    fn written_sequence(&self) -> u64 {
-        self.sequence - u64::from(self.writing.is_some())
     }
 
     /// Whether members hold the current list.
@@ -121,8 +103,8 @@ impl BadBlocks {
     /// is removed from the stored list.
     pub(crate) fn is_due(&self, listed: &ListedBlocks, barrier: bool, both_banks: bool) -> bool {
         let due = if barrier { !self.additions_are_durable(listed) } else { !self.is_durable(listed) };
-        let joining = both_banks && !self.joining_member_is_informed();
-        (due || joining || !self.members_are_informed()) && self.writing.is_none()
+        let joining = both_banks && self.versions.is_before_both();
+        (due || joining || self.versions.is_before_first()) && !self.versions.is_writing()
     }
 
     /// Flushes all members that were written, so that writes to blocks which are off the list are
@@ -133,15 +115,14 @@ impl BadBlocks {
         if barrier {
             list.merge(&self.stored);
         }
-        self.sequence += 1;
-        let bank = (self.sequence % 2) as usize;
+        let (sequence, bank) = self.versions.begin();
         let (at, _) = cx.geometry.bad_block_log_at(bank).expect("there is room for bad-block logs");
         let id = cx.jobs.start(Kind::BadBlockLog, Class::Metadata);
         if !is_planted(Bug::ListedWithoutFlush) {
             cx.plan_flushes(id);
         }
         let job = cx.jobs.get_mut(id);
-        job.metadata = list.encode(cx.identity, self.sequence);
+        job.metadata = list.encode(cx.identity, sequence);
         self.writing = Some((cx.roster.listed.version(), list));
         job.plan.strategy = Strategy::Metadata;
         job.plan.next_phase();
@@ -161,11 +142,10 @@ impl BadBlocks {
         let (version, stored) = self.writing.take().expect("a list writing was under way");
         if !whole && !begun {
             // A flush failed: the list was not written.
-            self.sequence -= 1;
-            self.informed_from = self.informed_from.min(self.sequence + 1);
-            self.both_from = self.both_from.min(self.sequence + 2);
+            self.versions.withdraw();
             return (None, Vec::new());
         }
+        self.versions.end();
         self.written_added = version;
         // (The list may have changed meanwhile and changed back. Then writes to blocks that came
         // off it may not be flushed, and it is written again.)
@@ -173,7 +153,7 @@ impl BadBlocks {
             self.written = version;
         }
         self.stored = stored;
-        (whole.then_some(self.sequence), std::mem::take(&mut self.waiters))
+        (whole.then_some(self.versions.sequence()), std::mem::take(&mut self.waiters))
     }
 }
 

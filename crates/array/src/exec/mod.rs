@@ -4,6 +4,7 @@
 //! given back.
 
 pub(crate) mod effects;
+pub(crate) mod failures;
 pub(crate) mod job;
 pub(crate) mod locks;
 pub(crate) mod run;

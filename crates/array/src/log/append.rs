@@ -37,7 +37,7 @@ impl Array {
         if self.is_recovering(region) {
             return;
         }
-        if self.cx.geometry.is_journaled() && self.records.resync.get(region) {
+        if self.cx.geometry.is_journaled() && self.durable.bitmap().needs_resync(region) {
             let live = self.logs.as_ref().is_some_and(|logs| logs.region_is_live(region));
             if live && self.misses_data(region) {
                 // Missing data is computed from the region's parity, which needs the records of the
@@ -54,7 +54,7 @@ impl Array {
         }
         // A segment of a session that no superblock names is taken for damaged after a crash: it
         // goes to the log later.
-        if !self.records.session_is_known() {
+        if !self.durable.session_is_known(&self.cx) {
             return;
         }
         // Where the log cannot be written, what is in memory goes to the parity.
@@ -202,7 +202,7 @@ impl Array {
         let Some(Kind::Append { region, segments }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         for index in segments {
             let logs = self.logs.as_mut().expect("only logs are appended to");
             let segment = logs.segment_mut(index);
@@ -226,7 +226,7 @@ impl Array {
         let Some(Kind::Append { region, segments }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         for index in segments {
             let logs = self.logs.as_mut().expect("only logs are appended to");
             let segment = logs.segment_mut(index);
@@ -262,7 +262,7 @@ impl Array {
             return true;
         }
         // Parity is not written before all members know of the session, or of a member's exclusion.
-        !self.records.barrier() && self.start_reintegrations()
+        !self.durable.barrier() && self.start_reintegrations()
     }
 
     /// The pool is exhausted: the fullest open buffer is appended although it is not full. Returns
@@ -445,7 +445,7 @@ mod tests {
         let mut array = written();
         array.stop(Instant::ZERO);
         run(&mut array);
-        assert_eq!((array.mode(), array.records.clean), (crate::Mode::Stopped, true));
+        assert_eq!((array.mode(), array.durable.is_clean()), (crate::Mode::Stopped, true));
         assert_eq!(array.cx.counters.appends, 1);
     }
 
@@ -459,7 +459,7 @@ mod tests {
         log.holders = 1;
         array.stop(Instant::ZERO);
         run(&mut array);
-        assert_eq!((array.mode(), array.records.clean), (crate::Mode::Stopped, false));
+        assert_eq!((array.mode(), array.durable.is_clean()), (crate::Mode::Stopped, false));
         assert_eq!(array.cx.roster.state(Slot::new(0)), crate::roster::SlotState::Active);
     }
 }

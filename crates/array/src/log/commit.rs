@@ -112,7 +112,7 @@ impl Array {
     /// did anything.
     pub(crate) fn pump_commits(&mut self) -> bool {
         let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) else { return false };
-        if !commits.orphans.is_empty() && self.records.all_resync_is_durable() {
+        if !commits.orphans.is_empty() && self.durable.bitmap().all_resync_is_durable() {
             commits.adopt();
         }
         if commits.release() {
@@ -131,7 +131,7 @@ impl Array {
         let logs = &self.commits().logs;
         let announced = logs.iter().position(|log| !log.intents.is_writing() && !log.announced.is_empty());
         let waiting = logs.iter().position(|log| !log.records.is_writing() && !log.waiting.is_empty());
-        let Some(index) = announced.or(waiting).filter(|_| !self.records.barrier()) else { return false };
+        let Some(index) = announced.or(waiting).filter(|_| !self.durable.barrier()) else { return false };
         let slot = Slot::new(index as u16);
         let block = self.cx.geometry.block();
         let part = if announced.is_some() { CommitPart::Intents } else { CommitPart::Records };
@@ -158,7 +158,7 @@ impl Array {
     /// session. (At the next opening a ring without one counts as lost.) Returns whether there was
     /// such a ring.
     fn start_fresh_ring(&mut self) -> bool {
-        if !self.records.enabled || !self.records_are_informed() {
+        if !self.cx.writes || !self.durable.members_are_informed(&self.cx) {
             return false;
         }
         let Some((slot, part)) = self.fresh_ring(|ring| !ring.is_writing()) else { return false };
@@ -198,7 +198,7 @@ impl Array {
         let job = self.cx.jobs.get_mut(id);
         let turn = job.turn;
         let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let stands = self.cx.roster.member_since(slot, turn).is_some();
         self.commits().written(slot, part, stands);
     }
@@ -208,7 +208,7 @@ impl Array {
         let job = self.cx.jobs.get_mut(id);
         let turn = job.turn;
         let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let stands = self.cx.roster.member_since(slot, turn).is_some();
         let log = self.commits().log(slot);
         log.ring(part).written(false);
@@ -264,7 +264,7 @@ impl Array {
             return true;
         }
         if self.commits().wants_table() && self.logs.as_ref().is_some_and(Logs::awaits_table) {
-            self.want_table();
+            self.durable.want_table();
         }
         let open = self.low_space_segment();
         if let Some(index) = open {
@@ -279,7 +279,7 @@ impl Array {
 
     /// A region with segments that are ready to be appended, and with no other work under way.
     pub(crate) fn kept_back(&self) -> Option<Region> {
-        let logs = self.logs.as_ref().filter(|_| self.records.session_is_known())?;
+        let logs = self.logs.as_ref().filter(|_| self.durable.session_is_known(&self.cx))?;
         let idle = |log: &RegionLog| {
             log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none()
         };
@@ -424,7 +424,7 @@ impl Array {
         let Some(Kind::Commit { slot, number, jobs }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         self.commits().written(slot, CommitPart::Records, true);
         let name = EntryName { slot, part: CommitPart::Records, number };
         for (job, records) in jobs {
@@ -452,7 +452,7 @@ impl Array {
         let job = self.cx.jobs.stripe(id);
         (job.committed, job.entry) = (true, Some((name, epoch)));
         self.after_reservations(&reservations);
-        if self.records.resync.get(region) {
+        if self.durable.bitmap().needs_resync(region) {
             self.append_ready(region);
         } else if many {
             self.want_parity(region);
@@ -475,7 +475,7 @@ impl Array {
         let Some(Kind::Commit { slot, jobs, .. }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         self.commits().written(slot, CommitPart::Records, false);
         for (job, _) in jobs {
             self.cx.release_buffers(job);
@@ -499,7 +499,7 @@ impl Array {
         let Some(Kind::CommitFlush { turn }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush for commit logs")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         self.commits().flushing = false;
         if whole {
             self.flush_covered(turn);

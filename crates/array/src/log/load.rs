@@ -94,7 +94,7 @@ impl Array {
         let job = self.cx.jobs.get_mut(id);
         let metadata = std::mem::take(&mut job.metadata);
         let Some(Kind::Load(mut load)) = job.kind.take() else { unreachable!("a load") };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let length = self.logs.as_ref().expect("only logs are loaded").header.bytes().as_usize();
         for (position, bytes) in load.asked.iter().zip(metadata.chunks(length)) {
             let header =
@@ -235,7 +235,7 @@ impl Array {
         }
         let turn = load.turn;
         job.kind = None;
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let of_space = failures.iter().any(|failure| failure.fault.is_of_space());
         let stood = |slot| self.cx.roster.member_since(slot, turn).is_some();
         if of_space && self.log_slots(region).all(stood) && !self.log_is_lost(region) {

@@ -20,7 +20,7 @@ impl Array {
     /// Forgets `region`'s log and has its parity recomputed.
     pub(crate) fn discard_log(&mut self, region: Region) {
         if !is_planted(Bug::LostLogNotResynced) {
-            self.give_records_up(region);
+            self.durable.bitmap_mut().give_records_up(&self.cx, region);
         }
         let logs = self.logs.as_mut().expect("only logs are discarded");
         logs.freed = true;
@@ -44,7 +44,7 @@ impl Array {
     pub(crate) fn drop_unapplied(&mut self, region: Region) {
         let logs = self.logs.as_ref().expect("only logs are dropped");
         if logs.region_is_live(region) {
-            self.records.outdated.set(region);
+            self.durable.bitmap_mut().mark_outdated(region);
         }
         self.drop_log(region);
     }
@@ -95,7 +95,7 @@ impl Array {
             let folding =
                 log.reintegrating.is_some() && (self.cx.geometry.is_journaled() || self.log_is_lost(region));
             if loading || folding && on_it {
-                self.give_records_up(region);
+                self.durable.bitmap_mut().give_records_up(&self.cx, region);
                 continue;
             }
             if log.reintegrating.is_some() || log.load == LoadState::Loading {

@@ -49,7 +49,11 @@ impl Array {
     fn waits_again(&self, waiter: &PoolWaiter) -> bool {
         let logs = self.logs.as_ref().expect("a pool of log buffers");
         let room = !logs.is_exhausted() || logs.open.get(waiter.region);
-        if !waiter.plain || room || !self.logs_all_writes() || self.records.resync.get(waiter.region) {
+        if !waiter.plain
+            || room
+            || !self.logs_all_writes()
+            || self.durable.bitmap().needs_resync(waiter.region)
+        {
             return false;
         }
         match (waiter.commit, &logs.commits) {
@@ -64,6 +68,6 @@ impl Array {
     /// Whether every write is logged, except in regions that need a resync: see
     /// [`Array::logs_writes`].
     fn logs_all_writes(&self) -> bool {
-        self.cx.mode == Mode::Serving && self.is_durably_whole() && self.records.enabled
+        self.cx.mode == Mode::Serving && self.durable.is_whole(&self.cx) && self.cx.writes
     }
 }

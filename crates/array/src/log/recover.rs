@@ -68,7 +68,7 @@ impl Array {
         let serving = self.cx.mode != Mode::Stopping || !self.hosts.is_empty() || queued;
         // Nothing is appended, and so no buffer becomes free, before all members know of the
         // session.
-        let may_exceed = self.records.session_is_known();
+        let may_exceed = self.durable.session_is_known(&self.cx);
         while let Some(logs) = &mut self.logs {
             let Some(region) = logs.recoveries.queue(serving).front().copied() else { return false };
             let waits = logs.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
@@ -254,7 +254,7 @@ impl Array {
         let job = self.cx.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
         let Some(Kind::Redo(mut redo)) = job.kind.take() else { unreachable!("a redo") };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         if redo.found.is_some() {
             self.redone(redo);
             return;
@@ -445,12 +445,12 @@ impl Array {
     /// Some accesses of a redo failed.
     pub(crate) fn redo_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Redo(redo)) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let Redo { region, stripes, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
         let log_lost = !self.remembered_log_stands(region)
             || failures.iter().any(|failure| self.in_commit_log(failure))
-            || self.still_standing(failures);
+            || self.cx.still_standing(failures);
         if log_lost {
             return self.give_log_up(region);
         }

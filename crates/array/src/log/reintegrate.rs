@@ -45,7 +45,7 @@ impl Array {
         match log.load {
             LoadState::Unknown => self.start_load(region),
             LoadState::Loading | LoadState::Stalled => {}
-            LoadState::Known if !self.records.enabled || suspended => {}
+            LoadState::Known if !self.cx.writes || suspended => {}
             LoadState::Known if log.queued || log.reintegrating.is_some() => {}
             LoadState::Known => {
                 log.queued = true;
@@ -89,7 +89,8 @@ impl Array {
             let free = queue.position(|region| {
                 // Records that were given up count after a crash until it is durable that they do
                 // not: the table must not say before that they are in the parity.
-                let given_up = self.cx.geometry.is_journaled() && !self.records.resync_is_durable(*region);
+                let given_up =
+                    self.cx.geometry.is_journaled() && !self.durable.bitmap().resync_is_durable(*region);
                 // One at a time tells of its parity; one that a crash cut off, before all others.
                 let slot = self.commit_slot(*region);
                 let log = &logs.regions[region];
@@ -494,7 +495,7 @@ impl Array {
         let Some(Kind::Reintegrate { region }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a reintegration")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         self.release_pass(region);
         self.reintegration(region).passes.pop();
         self.next_pass(region);
@@ -549,12 +550,12 @@ impl Array {
         let Some(Kind::ReintegrateFlush { region }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush after a reintegration")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         if !whole {
             return self.flush_reintegration(region);
         }
         // Missing data is computed from the parity, so the parity must not lack any record.
-        if self.records.resync.get(region) && !self.misses_data(region) {
+        if self.durable.bitmap().needs_resync(region) && !self.misses_data(region) {
             // Some data was never written: the committed records count until the parity is computed
             // from the data.
             let newer = self.has_newer_records(region);
@@ -571,7 +572,7 @@ impl Array {
             self.write_table();
             return self.drop_reintegrated(region);
         }
-        self.record_applied(region);
+        self.durable.record_applied(region);
     }
 
     /// Whether there are records newer than those that are being reintegrated.
@@ -620,8 +621,7 @@ impl Array {
         // A job that still needs up-to-date parity asks again.
         log.wanted = false;
         self.cx.runnable.extend(log.waiters.drain(..));
-        self.records.touch(region);
-        self.expect_cleaning();
+        self.durable.bitmap_mut().touch(&self.cx, region);
         self.resume_hosts();
     }
 
@@ -635,10 +635,10 @@ impl Array {
         if !wrote && self.start_parity_repair(id, region, failures) {
             return;
         }
-        self.end_job(id);
+        self.cx.jobs.end(id);
         if !wrote {
             self.pass_lost(region, failures);
-        } else if self.only_members_lost(failures) {
+        } else if self.cx.only_members_lost(failures) {
             // The parity on the lost member is lost. The rest is written, and must not be xored in
             // again.
             self.reintegration(region).passes.pop();
@@ -651,7 +651,7 @@ impl Array {
     /// A pass has written nothing, and what it could not read could not be repaired.
     fn pass_lost(&mut self, region: Region, failures: &[FailedAccess]) {
         self.exclude_unreadable_joining_members(failures);
-        if self.only_members_lost(failures) && !self.log_is_lost(region) {
+        if self.cx.only_members_lost(failures) && !self.log_is_lost(region) {
             self.drop_missing_runs(region);
             self.next_pass(region);
         } else if self.leave_out(region, failures) {

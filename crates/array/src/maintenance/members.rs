@@ -134,7 +134,7 @@ impl Array {
             return Err(AdminError::StillActive(slot));
         }
         let member = self.cx.roster.vacate(slot);
-        self.record_change();
+        self.durable.record_change(&self.cx);
         self.work();
         Ok(member)
     }
@@ -154,7 +154,7 @@ impl Array {
         }
         let member = self.cx.roster.add(info);
         self.cx.roster.add_spare(member);
-        self.record_change();
+        self.durable.record_change(&self.cx);
         self.take_spare();
         self.work();
         Ok(member)
@@ -224,7 +224,7 @@ impl Array {
             }
         } else if self.cx.roster.drop_spare(member) {
             self.cx.events.push_back(Event::SpareDropped { member });
-            self.record_change();
+            self.durable.record_change(&self.cx);
         }
     }
 
@@ -305,7 +305,7 @@ impl Array {
         if !lose {
             return false;
         }
-        self.note_may_return(slot, cause);
+        self.durable.note_may_return(&mut self.cx, slot, cause);
         self.cx.roster.fail(slot);
         self.forget_cached();
         if self.maintenance.rebuild.as_ref().is_some_and(|rebuild| rebuild.slot == slot) {
@@ -313,7 +313,7 @@ impl Array {
         }
         self.cx.events.push_back(Event::MemberFailed { slot, cause });
         self.stop_again();
-        self.record_exclusion();
+        self.durable.record_exclusion(&self.cx);
         self.forget_commit_log(slot);
         self.logs_after_failure(slot);
         self.resume_hosts();
@@ -340,11 +340,11 @@ impl Array {
     fn occupy(&mut self, slot: Slot, member: Member) {
         self.cx.roster.occupy(slot, member);
         self.forget_cached();
-        self.maintenance.durable_frontier = 0;
         self.begin_rebuild(slot, 0);
         self.renumber_commit_log(slot);
-        let out_of_sync = self.cx.roster.is_returning(slot).then(|| self.records.out_of_sync.count());
+        let out_of_sync =
+            self.cx.roster.is_returning(slot).then(|| self.durable.bitmap().out_of_sync_count());
         self.cx.events.push_back(Event::SlotTaken { slot, member, out_of_sync });
-        self.record_change();
+        self.durable.record_frontier(&self.cx, 0);
     }
 }

@@ -7,7 +7,7 @@ mod resync;
 mod risk;
 mod scrub;
 
-use parlour_units::{Duration, Instant, Sectors, Slot, Stripe};
+use parlour_units::{Duration, Instant, Sectors, Stripe};
 
 use crate::array::Array;
 use crate::columns::{Columns, Window};
@@ -20,7 +20,6 @@ use crate::request::RequestError;
 pub use members::AdminError;
 pub(crate) use rebuild::Rebuild;
 pub use report::{Mismatch, Repair, ScrubReport, Task};
-pub(crate) use resync::Resync;
 pub(crate) use scrub::Scrub;
 
 /// Hosts count as idle after they were silent for this long; until then maintenance leaves them
@@ -31,18 +30,6 @@ const QUIET: Duration = Duration::from_millis(50);
 #[derive(Debug, Default)]
 pub(crate) struct Maintenance {
     pub(crate) rebuild: Option<Rebuild>,
-    /// The rebuild's frontier as it is recorded on the members.
-    pub(crate) durable_frontier: u64,
-    /// Slots whose rebuild has ended, with the slot's turn and the version of the superblocks that
-    /// records it. They stay here until that version is written.
-    pub(crate) rebuilt: Vec<(Slot, u64, u64)>,
-    pub(crate) resync: Option<Resync>,
-    /// Regions before this one cannot be resynced with the members that are there now.
-    pub(crate) resync_from: u32,
-    /// When the resync was begun, and how many regions needed it then.
-    pub(crate) resync_began: Option<(Instant, u64)>,
-    /// All regions were resynced; this may not be recorded yet.
-    resynced: bool,
     pub(crate) scrub: Option<Scrub>,
     pub(crate) last_scrub: Option<ScrubReport>,
     /// The number of maintenance jobs under way.
@@ -110,10 +97,12 @@ impl Array {
         let waiting = serving
             && (self.maintenance.rebuild.is_some()
                 || self.maintenance.scrub.is_some()
-                || self.records.resync.count() > 0);
+                || self.durable.bitmap().resync_count() > 0);
         let quiet =
             self.quiet_from().filter(|quiet| waiting && *quiet > self.cx.now && self.hosts.is_empty());
-        [self.clean_deadline(), self.look_deadline(), quiet].into_iter().flatten().min()
+        let cleaning = self.durable.bitmap().clean_deadline(&self.cx);
+        let looking = self.durable.look_deadline(&self.cx);
+        [cleaning, looking, quiet].into_iter().flatten().min()
     }
 
     /// The time that [`Array::poll_timeout`] named has come.

@@ -36,7 +36,7 @@ impl Array {
         let began = (self.cx.now, frontier);
         let (checkpointing, stopped, again) = (false, false, false);
         self.maintenance.rebuild = Some(Rebuild { slot, began, checkpointing, running: 0, stopped, again });
-        self.inform_joining_member();
+        self.durable.inform_joining_member(&self.cx);
     }
 
     pub(crate) fn rebuild_task(&self) -> Option<Task> {
@@ -57,7 +57,7 @@ impl Array {
             return false;
         };
         let slot = rebuild.slot;
-        self.skip_what_was_kept(slot);
+        self.durable.bitmap().skip_what_was_kept(&mut self.cx, slot);
         let next = self.cx.roster.rebuilt(slot).next();
         if next == stripes {
             return self.finish_rebuild();
@@ -123,7 +123,7 @@ impl Array {
         let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
         let done = self.cx.roster.rebuilt(rebuild.slot).done();
         let gone: Sectors =
-            self.cx.geometry.layout().unit_length() * (done - self.maintenance.durable_frontier.min(done));
+            self.cx.geometry.layout().unit_length() * (done - self.durable.frontier().min(done));
         if !rebuild.checkpointing && gone >= self.cx.tuning.checkpoint {
             self.start_checkpoint(done);
         }
@@ -147,7 +147,7 @@ impl Array {
         let Some(Kind::Checkpoint { slot, done, since }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a checkpoint")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot) else {
             return;
         };
@@ -156,27 +156,13 @@ impl Array {
             return;
         }
         rebuild.checkpointing = false;
-        self.maintenance.durable_frontier = done;
-        self.record_change();
+        self.durable.record_frontier(&self.cx, done);
         if done == self.cx.geometry.layout().stripes() && self.rebuild_may_end() {
             self.maintenance.rebuild = None;
             self.cx.roster.complete(slot);
-            self.maintenance.rebuilt.push((slot, since, self.records.wanted));
-            self.maintenance.resync_again();
+            self.durable.await_rebuilt(&self.cx, slot);
+            self.durable.bitmap_mut().resync_again();
             self.take_spare();
-        }
-    }
-
-    /// Reports rebuilds whose end is recorded by now. Before it is recorded, the slot would not be
-    /// whole after a crash.
-    pub(crate) fn announce_rebuilt(&mut self) {
-        let written = self.records.written;
-        for (slot, since, number) in std::mem::take(&mut self.maintenance.rebuilt) {
-            if number > written {
-                self.maintenance.rebuilt.push((slot, since, number));
-            } else if self.cx.roster.since(slot) == since {
-                self.cx.events.push_back(Event::RebuildDone { slot });
-            }
         }
     }
 
@@ -195,8 +181,8 @@ impl Array {
     fn rebuild_may_end(&self) -> bool {
         // While the slot is not whole, an opening after a crash knows that logs which were stored
         // there are lost. After that only the durable resync bits say so.
-        let known = self.records.all_resync_is_durable();
+        let known = self.durable.bitmap().all_resync_is_durable();
         // Once the slot is active the member is believed.
-        known && self.joining_member_is_informed()
+        known && self.durable.joining_member_is_informed(&self.cx) && self.commit_logs_are_begun()
     }
 }

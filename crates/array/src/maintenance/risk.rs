@@ -40,7 +40,7 @@ impl Array {
         let copies = self.cx.geometry.keeps_copies();
         let layout = self.cx.geometry.layout();
         let only_here = |region| copies || layout.region_has_data_on(region, slot);
-        self.records.resync.iter().filter(|region| only_here(*region)).count() as u32
+        self.durable.bitmap().to_resync().filter(|region| only_here(*region)).count() as u32
     }
 
     /// The number of blocks on the bad-block log that could not be computed without `slot`.
@@ -48,7 +48,7 @@ impl Array {
         let block = self.cx.geometry.block();
         let mut needed = BTreeSet::new();
         for (other, at) in self.cx.roster.listed.blocks().filter(|(other, _)| *other != slot) {
-            for (window, _) in self.windows_at(other, at, block) {
+            for (window, _) in self.cx.windows_at(other, at, block) {
                 if !self.is_enough_without(window.stripe, window.columns, slot) {
                     needed.insert((other, at));
                 }

@@ -91,7 +91,7 @@ impl Array {
         }
         let stripe = Stripe::new(scrub.front.next());
         // A region that is still to be resynced is known not to fit.
-        let unsynced = self.records.resync.get(self.cx.geometry.layout().region_of(stripe).0);
+        let unsynced = self.durable.bitmap().needs_resync(self.cx.geometry.layout().region_of(stripe).0);
         if unsynced || !self.cx.roster.missing(&self.cx.geometry, stripe).is_empty() {
             let scrub = self.maintenance.scrub.as_mut().expect("it is under way");
             scrub.report.skipped += 1;

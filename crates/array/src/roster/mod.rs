@@ -29,6 +29,7 @@ use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::plan::StripeView;
+use crate::planted::{Bug, is_planted};
 
 /// The state of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -271,6 +272,21 @@ impl Roster {
             SlotState::Failed => true,
         };
         layout.units().filter(|unit| gone(layout.locate(stripe, *unit).slot)).collect()
+    }
+
+    /// The units of `stripe` that a resync computes: check units, or all copies but the first.
+    /// `None` if data is missing that is needed for this.
+    pub(crate) fn resync_targets(&self, geometry: &Geometry, stripe: Stripe) -> Option<UnitSet> {
+        let layout = geometry.layout();
+        let missing = self.missing(geometry, stripe);
+        let mut present = layout.units().filter(|unit| !missing.has(*unit));
+        if geometry.keeps_copies() {
+            let first =
+                if is_planted(Bug::ResyncFromWrongCopy) { present.next_back() } else { present.next() };
+            return first.map(|_first| present.collect());
+        }
+        let data_missing = layout.units().any(|unit| layout.is_data(unit) && missing.has(unit));
+        (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())
     }
 
     pub(crate) fn view<'a>(&self, geometry: &'a Geometry, stripe: Stripe) -> StripeView<'a> {

@@ -4,6 +4,8 @@ use parlour_units::{Member, Slot, Stripe};
 
 use super::kept::Kept;
 use super::{Roster, SlotState};
+use crate::format::banks::Banks;
+use crate::format::superblock::Superblock;
 use crate::frontier::Frontier;
 use crate::identity::Identity;
 
@@ -37,6 +39,19 @@ impl Roster {
     /// The member in `slot`, believed or not.
     pub(crate) fn occupant(&self, slot: Slot) -> Option<Member> {
         self.slot(slot).member
+    }
+
+    /// The failed slot whose remembered member has this superblock and these bitmaps, in the state
+    /// in which it was last seen.
+    pub(crate) fn absent_slot_of(
+        &self,
+        superblock: &Superblock,
+        bitmaps: &Banks,
+        regions: u32,
+    ) -> Option<Slot> {
+        let is = |kept: Kept| kept.is(superblock) && !kept.is_newer(superblock, bitmaps, regions);
+        let mut absent = self.slots().filter(|slot| self.state(*slot) == SlotState::Failed);
+        absent.find(|slot| self.identity(*slot) == superblock.member && self.keeps(*slot).is_some_and(is))
     }
 
     /// The member in `slot` is about to be failed; `keeps` is remembered of it.

@@ -24,13 +24,13 @@ impl Array {
 
     /// Passes when it is durable that blocks which the job has written are off the bad-block log.
     fn pass_unlisted(&mut self, id: JobId) -> bool {
-        let durable = self.bad_blocks.is_durable(&self.cx.roster.listed);
+        let durable = self.durable.bad_blocks().is_durable(&self.cx.roster.listed);
         let job = self.cx.jobs.get_mut(id);
         let passes = !job.unlisted || durable;
         if passes {
             job.unlisted = false;
         } else {
-            self.bad_blocks.wait(id);
+            self.durable.bad_blocks_mut().wait(id);
         }
         passes
     }
@@ -93,7 +93,7 @@ impl Array {
         let columns = hull(&self.cx.jobs.stripe(id).pieces).expect("a write writes something");
         let check = Unit::new(self.cx.geometry.layout().data_units());
         if bad_blocks::record(&mut self.cx, Window { stripe, columns }, check).is_err() {
-            self.give_records_up(region);
+            self.durable.bitmap_mut().give_records_up(&self.cx, region);
         }
     }
 
@@ -112,12 +112,12 @@ impl Array {
                 return self.end_stripe(id, Err(RequestError::Lost));
             }
         }
-        if self.bad_blocks.additions_are_durable(&self.cx.roster.listed)
+        if self.durable.bad_blocks().additions_are_durable(&self.cx.roster.listed)
             || is_planted(Bug::WritesBeforeListed)
         {
             return Gate::Pass;
         }
-        self.bad_blocks.wait(id);
+        self.durable.bad_blocks_mut().wait(id);
         Gate::Wait
     }
 

@@ -104,7 +104,7 @@ impl Array {
         let Some(Kind::Intent { region }) = self.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an intent")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let slot = self.commit_slot(region);
         let stands = self.cx.roster.member_since(slot, turn).is_some();
         self.commits().written(slot, CommitPart::Intents, whole && stands);
@@ -129,7 +129,7 @@ impl Array {
         let pass = self.waiting_pass(region);
         self.cx.release_buffers(pass);
         self.cx.jobs.get_mut(pass).kind = None;
-        self.end_job(pass);
+        self.cx.jobs.end(pass);
         self.release_pass(region);
         self.give_up_reintegration(region);
     }
@@ -165,7 +165,7 @@ impl Array {
         let job = self.cx.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
         let Some(Kind::Probe { region, intents, .. }) = job.kind.take() else { unreachable!("a probe") };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let mut sums = sums.iter();
         let (mut done, mut neither) = (BTreeSet::new(), false);
         for intent in &intents {
@@ -209,7 +209,7 @@ impl Array {
         else {
             unreachable!("a probe")
         };
-        self.end_job(id);
+        self.cx.jobs.end(id);
         let (unreadable, others): (Vec<FailedAccess>, Vec<FailedAccess>) =
             failures.iter().partition(|failure| failure.fault == Fault::Unreadable);
         if !self.remembered_log_stands(region) {
@@ -218,7 +218,7 @@ impl Array {
         if others.iter().any(|failure| failure.fault.is_of_space()) {
             return self.stall_region(region);
         }
-        if !self.only_members_lost(&others) {
+        if !self.cx.only_members_lost(&others) {
             return self.give_up_half_done(region);
         }
         let block = self.cx.geometry.block();
@@ -231,7 +231,11 @@ impl Array {
         intents.extend(long.iter().flat_map(|intent| intent.blocks(block.get() as usize)));
         again |= !unreadable.is_empty();
         let unread = |intent: &Intent| {
-            self.windows_at(intent.slot, self.cx.geometry.absolute(Sector::new(intent.at)), intent.length())
+            self.cx.windows_at(
+                intent.slot,
+                self.cx.geometry.absolute(Sector::new(intent.at)),
+                intent.length(),
+            )
         };
         let windows: Vec<(Window, Unit)> = single.iter().flat_map(unread).collect();
         if windows

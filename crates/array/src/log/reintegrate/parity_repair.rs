@@ -37,7 +37,7 @@ impl Array {
     ) -> bool {
         let unreadable = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
         let windows: Vec<Vec<(Window, Unit)>> =
-            unreadable.map(|failure| self.unreadable_windows(failure)).collect();
+            unreadable.map(|failure| self.cx.unreadable_windows(failure)).collect();
         // An unreadable part of a log cannot be computed from anything else.
         if windows.is_empty() || windows.iter().any(Vec::is_empty) || self.log_is_lost(region) {
             return false;
@@ -57,7 +57,7 @@ impl Array {
     /// All parity that a pass could not read was repaired, or (if `lost`) could not be.
     pub(crate) fn parity_repaired(&mut self, pass: JobId, region: Region, lost: bool) {
         let failures = std::mem::take(&mut self.cx.jobs.get_mut(pass).failures);
-        self.end_job(pass);
+        self.cx.jobs.end(pass);
         if self.lacks_data(region) {
             self.give_up_reintegration(region);
         } else if lost && self.leave_out_listed(region) {
@@ -92,7 +92,7 @@ impl Array {
         let (locked, holders) = (job.locked, self.cx.locks.holders(stripe));
         if self.is_left_to_redo(stripe) {
             // The stripe's data is half written: its parity cannot be computed from it.
-            return self.end_stripe(id, Err(self.refusal()));
+            return self.end_stripe(id, Err(self.cx.refusal()));
         }
         if locked {
             // The job had the lock before, and now makes another plan.

@@ -49,7 +49,7 @@ impl Array {
     pub(crate) fn leave_to_redo(&mut self, id: JobId) -> bool {
         let job = self.cx.jobs.stripe(id);
         let (region, stripe, committed) = (job.region, job.window.stripe, job.entry.is_some());
-        let counts = || self.log_stands(region) && !self.records.resync.get(region);
+        let counts = || self.log_stands(region) && !self.durable.bitmap().needs_resync(region);
         if !committed || !counts() || !self.keeps_log_without_space(region) {
             return false;
         }

@@ -47,7 +47,7 @@ impl Array {
     fn narrow_down(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
         let segment = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
         let is_long = |failure: &&FailedAccess| {
-            let parity = !self.unreadable_windows(failure).is_empty();
+            let parity = !self.cx.unreadable_windows(failure).is_empty();
             failure.length > if parity { self.cx.geometry.block() } else { segment }
         };
         let suspect = |failure: &FailedAccess| {
@@ -74,7 +74,7 @@ impl Array {
     /// listed, and the result is `false`.
     fn record_unrecoverable(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
         let unrecoverable = failures.iter().map(|failure| {
-            let parity = self.unreadable_windows(failure);
+            let parity = self.cx.unreadable_windows(failure);
             let unrecoverable = if parity.is_empty() { self.windows_behind(region, failure) } else { parity };
             (!unrecoverable.is_empty()).then_some(unrecoverable)
         });
@@ -103,7 +103,7 @@ impl Array {
         let windows = |apply: &Apply| {
             let start = apply.at.from_start().round_down(block);
             let end = (apply.at + apply.length).from_start().round_up(block);
-            self.windows_at(apply.member, Sector::ZERO + start, end - start)
+            self.cx.windows_at(apply.member, Sector::ZERO + start, end - start)
         };
         let applies = self.remaining(region);
         applies.iter().filter(|apply| apply.segment == segment).flat_map(windows).collect()

@@ -1,0 +1,390 @@
+//! The superblocks: their content, which version of it members hold, and which jobs wait for that.
+//!
+//! - A member's exclusion is durable in the survivors' superblocks before any write completes that
+//!   the member missed: this is the *barrier*.
+//! - Data and parity are not written before all members record that the opening has come to its
+//!   end: a member without that record has missed nothing.
+//!
+//! At most one write of superblocks is under way; changes that come meanwhile go into the next one.
+
+use parlour_units::{Member, Slot};
+
+use crate::context::Context;
+use crate::effect::{Action, Class};
+use crate::exec::job::FailedAccess;
+use crate::exec::run::Progress;
+use crate::format::superblock::{Entry, EntryState, Recorded, Superblock};
+use crate::geometry::{Geometry, SUPERBLOCK};
+use crate::identity::Identity;
+use crate::ids::JobId;
+use crate::job::Kind;
+use crate::plan::{Source, Span, Strategy};
+use crate::planted::{Bug, is_planted};
+use crate::roster::SlotState;
+use crate::roster::kept::Kept;
+use crate::status::Event;
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct Superblocks {
+    name: String,
+    created: u64,
+    sequence: u64,
+    session_number: u64,
+    /// This session and those before it, the newest first.
+    sessions: Vec<Identity>,
+    clean: bool,
+    /// True until all members have this session's first superblock.
+    opening: bool,
+    /// The member table as it was read. The superblocks of an opening repeat it unchanged: if the
+    /// opening does not come to its end, members that were absent have missed nothing.
+    found: Vec<Entry>,
+    /// All members have a superblock that records the end of this session's opening.
+    begun: bool,
+    /// The rebuild's frontier: what is rebuilt is flushed up to there.
+    frontier: u64,
+    /// The sequence numbers of other metadata that all members hold.
+    recorded: Recorded,
+    /// Versions of the superblock's content: the newest, the one being written, and the last
+    /// written one.
+    wanted: u64,
+    writing: Option<u64>,
+    written: u64,
+    /// The version that counts as written reached no member that stands, although the write was
+    /// tried with either copy first.
+    unrecorded: bool,
+    /// The version being written is tried again with the other copy first.
+    other_copy: bool,
+    /// The version that holds the newest exclusion: no degraded write completes before it is
+    /// written.
+    exclusion: u64,
+    waiters: Vec<JobId>,
+    /// Slots whose rebuild has ended, with the slot's turn and the version that records it. They
+    /// stay here until that version is written.
+    rebuilt: Vec<(Slot, u64, u64)>,
+}
+
+/// The values that superblocks start from.
+#[derive(Debug)]
+pub(crate) struct SuperblocksStart {
+    pub(crate) name: String,
+    pub(crate) created: u64,
+    pub(crate) sequence: u64,
+    pub(crate) session_number: u64,
+    pub(crate) sessions: Vec<Identity>,
+    /// The member table.
+    pub(crate) table: Vec<Entry>,
+    /// The sequence numbers that all members hold.
+    pub(crate) recorded: Recorded,
+    /// The frontier of a rebuild.
+    pub(crate) frontier: u64,
+}
+
+/// What a write of superblocks has achieved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written {
+    /// It is tried again, or was overtaken by a change.
+    Again,
+    /// The version counts as written.
+    Counts {
+        /// Some member holds it.
+        recorded: bool,
+    },
+}
+
+impl Superblocks {
+    pub(super) fn new(start: SuperblocksStart, writes: bool) -> Superblocks {
+        Superblocks {
+            name: start.name,
+            created: start.created,
+            sequence: start.sequence,
+            session_number: start.session_number,
+            sessions: start.sessions,
+            clean: false,
+            opening: true,
+            found: start.table,
+            begun: false,
+            frontier: start.frontier,
+            recorded: start.recorded,
+            wanted: u64::from(writes),
+            writing: None,
+            written: 0,
+            unrecorded: false,
+            other_copy: false,
+            exclusion: u64::from(writes),
+            waiters: Vec::new(),
+            rebuilt: Vec::new(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The sequence number of the newest superblock.
+    pub(super) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    pub(super) fn session_number(&self) -> u64 {
+        self.session_number
+    }
+
+    /// This session and those before it, the newest first.
+    pub(super) fn sessions(&self) -> &[Identity] {
+        &self.sessions
+    }
+
+    /// The last session whose opening came to its end.
+    pub(super) fn last_completed(&self) -> Option<Identity> {
+        self.sessions.get(usize::from(self.opening)).copied()
+    }
+
+    pub(super) fn recorded(&self) -> &Recorded {
+        &self.recorded
+    }
+
+    pub(super) fn recorded_mut(&mut self) -> &mut Recorded {
+        &mut self.recorded
+    }
+
+    pub(super) fn frontier(&self) -> u64 {
+        self.frontier
+    }
+
+    pub(super) fn set_frontier(&mut self, frontier: u64) {
+        self.frontier = frontier;
+    }
+
+    /// Whether the superblocks that name this session are not all written yet.
+    pub(super) fn is_opening(&self) -> bool {
+        self.opening
+    }
+
+    /// Whether superblocks record that this session has begun.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// Whether superblocks record a clean shutdown, or are about to.
+    pub(super) fn is_clean(&self) -> bool {
+        self.clean
+    }
+
+    pub(super) fn set_clean(&mut self, clean: bool) {
+        self.clean = clean;
+    }
+
+    /// Whether the newest content is written.
+    pub(super) fn is_current(&self) -> bool {
+        self.written == self.wanted
+    }
+
+    /// Whether superblocks are being written.
+    pub(super) fn is_writing(&self) -> bool {
+        self.writing.is_some()
+    }
+
+    /// Whether a newer content is to be written than the last one, and none is being written.
+    pub(super) fn is_due(&self) -> bool {
+        self.wanted > self.written && self.writing.is_none()
+    }
+
+    /// Requests a write.
+    pub(super) fn record_change(&mut self, cx: &Context) {
+        if cx.writes {
+            self.wanted += 1;
+        }
+    }
+
+    /// Requests a write before which no job passes the barrier.
+    pub(super) fn record_exclusion(&mut self, cx: &Context) {
+        self.record_change(cx);
+        self.exclusion = if cx.writes { self.wanted } else { 0 };
+    }
+
+    /// The rebuild of `slot` has ended; the newest version records it.
+    pub(super) fn await_rebuilt(&mut self, cx: &Context, slot: Slot) {
+        self.rebuilt.push((slot, cx.roster.since(slot), self.wanted));
+    }
+
+    /// Whether the end of `slot`'s rebuild is not recorded yet.
+    pub(super) fn awaits_rebuilt(&self, slot: Slot) -> bool {
+        self.rebuilt.iter().any(|(rebuilt, ..)| *rebuilt == slot)
+    }
+
+    /// Whether the end of any rebuild is not recorded yet.
+    pub(super) fn awaits_any_rebuilt(&self) -> bool {
+        !self.rebuilt.is_empty()
+    }
+
+    /// Reports rebuilds whose end is recorded by now. Before it is recorded, the slot would not be
+    /// whole after a crash.
+    pub(super) fn report_rebuilt(&mut self, cx: &mut Context) {
+        for (slot, since, version) in std::mem::take(&mut self.rebuilt) {
+            if version > self.written {
+                self.rebuilt.push((slot, since, version));
+            } else if cx.roster.since(slot) == since {
+                cx.events.push_back(Event::RebuildDone { slot });
+            }
+        }
+    }
+
+    /// Goes on with the numbers of one more session.
+    pub(super) fn renew_session(&mut self, cx: &Context) {
+        self.session_number += 1;
+        self.record_exclusion(cx);
+    }
+
+    /// Whether some exclusion (or this session's opening) is not yet durable.
+    pub(super) fn barrier(&self) -> bool {
+        self.written < self.exclusion
+    }
+
+    /// Whether the last exclusion could be recorded on no member. After a crash the excluded member
+    /// would be believed, and no new write counts as durable.
+    pub(super) fn is_unrecorded(&self) -> bool {
+        self.unrecorded
+    }
+
+    /// `job` goes on when no exclusion waits to become durable.
+    pub(super) fn wait(&mut self, job: JobId) {
+        self.waiters.push(job);
+    }
+
+    pub(super) fn wake(&mut self, cx: &mut Context) {
+        cx.runnable.extend(self.waiters.drain(..));
+    }
+
+    /// The members that get a superblock, each with its index in the member table.
+    pub(super) fn members(&self, cx: &Context) -> Vec<(Member, u16)> {
+        let roster = &cx.roster;
+        if self.opening {
+            let entry = |member: &Member| {
+                let identity = roster.info(*member).identity;
+                self.found.iter().position(|entry| entry.member == identity)
+            };
+            let standing = roster.standing().map(|(_, member)| member);
+            let members = standing.chain(roster.spares().iter().copied());
+            return members.filter_map(|member| Some((member, entry(&member)? as u16))).collect();
+        }
+        let slots = cx.geometry.members();
+        let spares = roster.spares().iter().enumerate();
+        let standing = roster.standing().map(|(slot, member)| (member, slot.get()));
+        standing.chain(spares.map(|(index, member)| (*member, slots + index as u16))).collect()
+    }
+
+    /// Writes a superblock to each member: first one copy, then the other.
+    pub(super) fn write(&mut self, cx: &mut Context) -> (JobId, Progress) {
+        self.writing = Some(self.wanted);
+        self.sequence += 1;
+        let id = cx.jobs.start(Kind::Superblock, Class::Metadata);
+        let members = self.members(cx);
+        let table = if self.opening { self.found.clone() } else { self.member_table(cx) };
+        let superblock =
+            |(member, entry): &(Member, u16)| self.superblock(cx, *member, *entry, table.clone());
+        let blocks: Vec<Superblock> = members.iter().map(superblock).collect();
+        let job = cx.jobs.get_mut(id);
+        job.plan.strategy = Strategy::Metadata;
+        for block in &blocks {
+            job.metadata.extend(block.encode());
+        }
+        for round in 0..2 {
+            if round == 0 || !is_planted(Bug::SuperblockCopiesAtOnce) {
+                job.plan.next_phase();
+            }
+            for (index, (member, _)) in members.iter().enumerate() {
+                let worse = cx.roster.worse_copy(*member);
+                let at = Geometry::superblocks_at(blocks[index].member_length)[(round + worse) % 2];
+                let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
+                job.plan.write(*member, at, span, !is_planted(Bug::SuperblockNotDurable));
+            }
+        }
+        let turn = cx.roster.turn();
+        (id, cx.start_plan(id, turn, None, &[]))
+    }
+
+    fn superblock(&self, cx: &Context, member: Member, entry: u16, table: Vec<Entry>) -> Superblock {
+        let info = cx.roster.info(member);
+        Superblock {
+            array: cx.identity,
+            member: info.identity,
+            entry,
+            member_length: info.length,
+            sequence: self.sequence,
+            session_number: self.session_number,
+            sessions: self.sessions.clone(),
+            clean: self.clean,
+            opening: self.opening,
+            writable: true,
+            copy: 0,
+            geometry: *cx.geometry.stored(),
+            name: self.name.clone(),
+            created: self.created,
+            table,
+            recorded: self.recorded,
+        }
+    }
+
+    fn member_table(&self, cx: &Context) -> Vec<Entry> {
+        let roster = &cx.roster;
+        let slot = |slot: Slot| {
+            let keeps = roster.keeps(slot);
+            let state = match roster.state(slot) {
+                SlotState::Active => EntryState::Active,
+                SlotState::Failed => keeps.map_or(EntryState::Failed, Kept::entry),
+                SlotState::Rebuilding => {
+                    EntryState::Rebuilding { frontier: self.frontier, returning: keeps.is_some() }
+                }
+            };
+            Entry { member: roster.identity(slot), state }
+        };
+        let spare =
+            |member: &Member| Entry { member: roster.info(*member).identity, state: EntryState::Spare };
+        roster.slots().map(slot).chain(roster.spares().iter().map(spare)).collect()
+    }
+
+    /// A write has ended, except on the members in `failures`. A member that the array survives
+    /// losing is failed by now, and the survivors' superblocks will be written again; other members
+    /// stay as they are.
+    pub(super) fn end(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) -> Written {
+        let recorded = failures.is_empty() || is_on_some_member(cx, id, failures);
+        let changed = !failures.is_empty() && self.writing.is_some_and(|version| self.wanted > version);
+        let other_copy = !recorded && !self.other_copy;
+        if changed || other_copy {
+            if !recorded {
+                cx.roster.swap_copies();
+            }
+            self.other_copy = !recorded && !changed;
+            self.writing = None;
+            return Written::Again;
+        }
+        (self.unrecorded, self.other_copy) = (!recorded, false);
+        self.written = self.writing.take().expect("superblocks were being written");
+        Written::Counts { recorded }
+    }
+
+    /// The first write of a session ends its opening, and the second one begins it. Returns whether
+    /// the session begins now: what carries its numbers would be believed after a crash.
+    pub(super) fn step_opening(&mut self, cx: &Context) -> bool {
+        if std::mem::take(&mut self.opening) {
+            self.recorded.opened = self.session_number;
+            self.record_exclusion(cx);
+            return false;
+        }
+        !std::mem::replace(&mut self.begun, true)
+    }
+}
+
+/// Whether at least one copy of the superblock was written on some member that stands.
+fn is_on_some_member(cx: &Context, id: JobId, failures: &[FailedAccess]) -> bool {
+    let job = cx.jobs.get(id);
+    let steps = &job.plan.steps;
+    let first = steps.iter().take_while(|step| step.phase == steps[0].phase).count();
+    let written = |action: Action| {
+        let Action::Write { member, at, .. } = action else { return false };
+        let failed = failures.iter().any(|failure| (failure.member, failure.at) == (member, at));
+        !failed && cx.roster.slot_of(member).is_some()
+    };
+    job.actions().take(first).any(written)
+}

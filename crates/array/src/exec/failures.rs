@@ -1,0 +1,53 @@
+//! What failed accesses mean: which members they leave standing, and which units they concern.
+
+use parlour_units::{Sector, Sectors, Slot, Unit};
+
+use super::job::FailedAccess;
+use crate::columns::{Columns, Window};
+use crate::context::Context;
+use crate::layout::{Location, Occupant};
+
+impl Context {
+    /// Whether a failed access is due to a member that had to be kept, because nothing can replace
+    /// it. Then the jobs that need the member fail, instead of trying forever.
+    pub(crate) fn still_standing(&self, failures: &[FailedAccess]) -> bool {
+        let kept = |failure: &FailedAccess| self.roster.slot_of(failure.member).is_some();
+        failures.iter().any(|failure| failure.fault.is_of_member() && kept(failure))
+    }
+
+    /// Whether all members of the failed accesses are gone, whatever the first cause was.
+    pub(crate) fn only_members_lost(&self, failures: &[FailedAccess]) -> bool {
+        failures.iter().all(|failure| self.roster.slot_of(failure.member).is_none())
+    }
+
+    /// The parts of units that a failed read access was to read.
+    pub(crate) fn unreadable_windows(&self, failure: &FailedAccess) -> Vec<(Window, Unit)> {
+        let slot = self.roster.slot_of(failure.member);
+        let slot = slot.filter(|_| failure.at >= self.geometry.data_start());
+        slot.map_or_else(Vec::new, |slot| self.windows_at(slot, failure.at, failure.length))
+    }
+
+    /// The parts of units that are stored in these sectors of the data area of `slot`.
+    pub(crate) fn windows_at(&self, slot: Slot, at: Sector, length: Sectors) -> Vec<(Window, Unit)> {
+        let layout = self.geometry.layout();
+        let mut list = Vec::new();
+        let mut at = Sector::ZERO + (at - self.geometry.data_start());
+        let end = at + length;
+        while at < end {
+            let Some(home) = self.roster.home_of(Location { slot, at }) else {
+                // No unit is stored here: it has floated to another position.
+                let unit = layout.unit_length();
+                at = at + (unit - at.from_start() % unit);
+                continue;
+            };
+            let Occupant::Unit { stripe, unit, offset } = layout.occupant(home) else {
+                return list;
+            };
+            let left = layout.unit_length() - offset;
+            let length = left.min(end - at).min(self.tuning.slice);
+            list.push((Window { stripe, columns: Columns::new(offset, offset + length) }, unit));
+            at = at + length;
+        }
+        list
+    }
+}

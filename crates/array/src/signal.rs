@@ -1,0 +1,64 @@
+//! Signals: what a component tells those above it, which it cannot call.
+//!
+//! A component's method puts signals into the context. After each call of a component the array
+//! handles them one after the other. What a handler signals itself is handled before the signals
+//! that were waiting, as if it had been called from where it was signalled.
+
+use std::collections::VecDeque;
+
+use parlour_units::Region;
+
+use crate::exec::run::Progress;
+use crate::ids::JobId;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) enum Signal {
+    /// A plan has come so far that its owner has to act.
+    Progress(JobId, Progress),
+    /// The last write has ended that the closed region waited for.
+    RegionDrained(Region),
+}
+
+/// The signals that are not handled yet.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    /// In the order in which they are handled.
+    waiting: VecDeque<Signal>,
+    /// Given since the last one was taken.
+    fresh: Vec<Signal>,
+}
+
+impl Signals {
+    pub(crate) fn push(&mut self, signal: Signal) {
+        self.fresh.push(signal);
+    }
+
+    /// The signal to handle next.
+    pub(crate) fn pop(&mut self) -> Option<Signal> {
+        for signal in self.fresh.drain(..).rev() {
+            self.waiting.push_front(signal);
+        }
+        self.waiting.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_handler_signals_comes_before_what_waited() {
+        let region = |signal| match signal {
+            Some(Signal::RegionDrained(region)) => Some(region.get()),
+            _ => None,
+        };
+        let mut signals = Signals::default();
+        let push = |signals: &mut Signals, number| signals.push(Signal::RegionDrained(Region::new(number)));
+        [1, 2].into_iter().for_each(|number| push(&mut signals, number));
+        assert_eq!(region(signals.pop()), Some(1));
+        [3, 4].into_iter().for_each(|number| push(&mut signals, number));
+        let order: Vec<Option<u32>> = (0..4).map(|_| region(signals.pop())).collect();
+        assert_eq!(order, [Some(3), Some(4), Some(2), None]);
+    }
+}

@@ -43,7 +43,7 @@ pub struct Array {
     pub(crate) cx: Context,
     pub(crate) hosts: Hosts,
     pub(crate) durable: Durable,
-    pub(crate) logs: Option<Logs>,
+    pub(crate) logs: Logs,
     pub(crate) cache: PrereadCache,
     pub(crate) maintenance: Maintenance,
     pub(crate) builder: Builder,
@@ -57,7 +57,7 @@ pub struct Array {
 pub(crate) struct Parts {
     pub(crate) start: Start,
     pub(crate) durable: Durable,
-    pub(crate) logs: Option<Logs>,
+    pub(crate) logs: Logs,
 }
 
 impl Array {
@@ -151,6 +151,21 @@ impl Array {
         self.cx.metadata(effect)
     }
 
+    /// Lets the logs go on. Returns whether they did anything.
+    fn pump_logs(&mut self) -> bool {
+        if let Some(waiters) = self.logs.take_pool_waiters_to_retry() {
+            for waiter in waiters {
+                if let Some(job) = self.logs.tries_again(&mut self.cx, &self.durable, waiter) {
+                    self.advance_stripe(job);
+                    self.handle_signals();
+                }
+            }
+            return true;
+        }
+        let hosts_wait = !self.hosts.is_empty();
+        self.logs.pump(&mut self.cx, &mut self.durable, hosts_wait)
+    }
+
     /// Takes the outcome of an effect.
     ///
     /// # Panics
@@ -163,6 +178,7 @@ impl Array {
                 return self.end_abandoned();
             }
             self.answer_effect(part, outcome);
+            self.handle_signals();
         }
         self.work();
     }
@@ -184,14 +200,18 @@ impl Array {
 
     /// Lets all jobs go on that can.
     pub(crate) fn work(&mut self) {
+        self.handle_signals();
         // (Work that is left after an unclean stop is done after the next opening.)
         while self.cx.mode != Mode::Stopped && !self.is_abandoned() {
             while !self.is_abandoned()
                 && let Some(job) = self.cx.runnable.pop_front()
             {
                 self.advance_stripe(job);
+                self.handle_signals();
             }
-            if !self.pump_memory() && !self.pump_maintenance() && !self.pump_logs() && !self.pump_metadata() {
+            let went_on =
+                self.pump_memory() || self.pump_maintenance() || self.pump_logs() || self.pump_metadata();
+            if !self.handle_signals() && !went_on {
                 return;
             }
         }
@@ -221,12 +241,6 @@ impl Array {
         self.follow(id, progress);
     }
 
-    /// The records that a plan waited for are durable: the plan goes on.
-    pub(crate) fn go_on(&mut self, id: JobId) {
-        let progress = self.cx.next_phase(id);
-        self.follow(id, progress);
-    }
-
     /// Does what the plan needs from its owner, until the plan waits or has ended.
     pub(crate) fn follow(&mut self, id: JobId, mut progress: Progress) {
         loop {
@@ -240,22 +254,33 @@ impl Array {
         }
     }
 
-    /// Handles what components have signalled.
-    pub(crate) fn handle_signals(&mut self) {
-        while let Some(signal) = self.cx.signals.pop() {
+    /// Handles what components have signalled. Returns whether there was anything.
+    fn handle_signals(&mut self) -> bool {
+        let mut any = false;
+        while let Some(signal) = self.cx.signals.pop().filter(|_| !self.is_abandoned()) {
+            any = true;
             match signal {
                 Signal::Progress(id, progress) => self.follow(id, progress),
                 Signal::RegionDrained(region) => self.flush_resynced(region),
+                Signal::Broken(id, failures) => self.stripe_broken(id, &failures),
+                Signal::Repair { parent, window, targets } => self.start_repair(parent, window, targets),
+                Signal::PassLost(region, failures) => {
+                    self.exclude_unreadable_joining_members(&failures);
+                    self.logs.pass_lost(&mut self.cx, &mut self.durable, region, &failures);
+                }
+                Signal::FlushesMayStart => self.resume_hosts(),
+                Signal::ReadsMayGoOn => self.resume_recovered_hosts(),
             }
         }
+        any
     }
 
     /// Commits the log records of a plan. Returns whether the plan may go on at once; if the
     /// records must be durable first, it waits.
     fn commit_plan(&mut self, id: JobId) -> bool {
         match self.cx.jobs.get(id).kind {
-            Some(Kind::Reintegrate { region }) => return self.start_intent(id, region),
-            _ if self.cx.geometry.is_journaled() => self.await_commit(id),
+            Some(Kind::Reintegrate { region }) => return self.logs.start_intent(&mut self.cx, id, region),
+            _ if self.cx.geometry.is_journaled() => self.logs.await_commit(&mut self.cx, id),
             _ => {
                 self.commit_records(id);
                 return true;
@@ -272,16 +297,18 @@ impl Array {
             Kind::Stripe(_) => self.stripe_carried_out(id),
             Kind::BadBlockLog => self.bad_block_log_written(id, true),
             Kind::Flush { .. } => self.flush_done(id),
-            Kind::Append { .. } => self.append_done(id),
-            Kind::Reintegrate { .. } => self.reintegrate_pass_done(id),
-            Kind::Load(_) => self.load_done(id),
-            Kind::Commit { .. } => self.commit_done(id),
-            Kind::CommitMark { .. } => self.mark_done(id),
-            Kind::CommitFlush { .. } => self.commit_flushed(id, true),
-            Kind::Intent { .. } => self.intent_done(id),
-            Kind::ReintegrateFlush { .. } => self.reintegration_flushed(id, true),
-            Kind::Probe { .. } => self.probe_done(id),
-            Kind::Redo(_) => self.redo_done(id),
+            Kind::Append { .. } => self.logs.append_done(&mut self.cx, &mut self.durable, id),
+            Kind::Reintegrate { .. } => self.logs.reintegrate_pass_done(&mut self.cx, &mut self.durable, id),
+            Kind::Load(_) => self.logs.load_done(&mut self.cx, &mut self.durable, id),
+            Kind::Commit { .. } => self.logs.commit_done(&mut self.cx, &mut self.durable, id),
+            Kind::CommitMark { .. } => self.logs.mark_done(&mut self.cx, id),
+            Kind::CommitFlush { .. } => self.logs.commit_flushed(&mut self.cx, id, true),
+            Kind::Intent { .. } => self.logs.intent_done(&mut self.cx, id),
+            Kind::ReintegrateFlush { .. } => {
+                self.logs.reintegration_flushed(&mut self.cx, &mut self.durable, id, true)
+            }
+            Kind::Probe { .. } => self.logs.probe_done(&mut self.cx, &mut self.durable, id),
+            Kind::Redo(_) => self.logs.redo_done(&mut self.cx, &mut self.durable, id),
             Kind::ResyncFlush { .. } => self.resync_flushed(id, true),
             Kind::Checkpoint { .. } => self.checkpoint_done(id),
             Kind::CleanFlush => self.idle_regions_flushed(id, true),
@@ -316,16 +343,20 @@ impl Array {
             Kind::Read { .. } => self.read_broken(id, &failures),
             Kind::Stripe(_) => self.stripe_broken(id, &failures),
             Kind::Flush { .. } => self.flush_broken(id, &failures),
-            Kind::Append { .. } => self.append_broken(id),
-            Kind::Reintegrate { .. } => self.reintegrate_broken(id, &failures),
-            Kind::Load(_) => self.load_broken(id, &failures),
-            Kind::Commit { .. } => self.commit_broken(id, &failures),
-            Kind::CommitMark { .. } => self.mark_broken(id, &failures),
-            Kind::CommitFlush { .. } => self.commit_flushed(id, false),
-            Kind::Intent { .. } => self.intent_broken(id),
-            Kind::ReintegrateFlush { .. } => self.reintegration_flushed(id, false),
-            Kind::Probe { .. } => self.probe_broken(id, &failures),
-            Kind::Redo(_) => self.redo_broken(id, &failures),
+            Kind::Append { .. } => self.logs.append_broken(&mut self.cx, &mut self.durable, id),
+            Kind::Reintegrate { .. } => {
+                self.logs.reintegrate_broken(&mut self.cx, &mut self.durable, id, &failures)
+            }
+            Kind::Load(_) => self.logs.load_broken(&mut self.cx, &mut self.durable, id, &failures),
+            Kind::Commit { .. } => self.logs.commit_broken(&mut self.cx, id, &failures),
+            Kind::CommitMark { .. } => self.logs.mark_broken(&mut self.cx, &mut self.durable, id, &failures),
+            Kind::CommitFlush { .. } => self.logs.commit_flushed(&mut self.cx, id, false),
+            Kind::Intent { .. } => self.logs.intent_broken(&mut self.cx, &mut self.durable, id),
+            Kind::ReintegrateFlush { .. } => {
+                self.logs.reintegration_flushed(&mut self.cx, &mut self.durable, id, false)
+            }
+            Kind::Probe { .. } => self.logs.probe_broken(&mut self.cx, &mut self.durable, id, &failures),
+            Kind::Redo(_) => self.logs.redo_broken(&mut self.cx, &mut self.durable, id, &failures),
             Kind::ResyncFlush { .. } => self.resync_flushed(id, false),
             Kind::Checkpoint { .. } => self.cx.jobs.end(id),
             Kind::CleanFlush => self.idle_regions_flushed(id, false),

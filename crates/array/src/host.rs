@@ -9,7 +9,7 @@ use crate::columns::{Columns, Piece, Window};
 use crate::effect::{Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::ids::{HostId, JobId};
-use crate::job::{Kind, Purpose, StripeJob};
+use crate::job::{ATTEMPTS, Kind, Purpose, StripeJob};
 use crate::map::{pieces, windows};
 use crate::mode::Mode;
 use crate::organization::ReadChoice;
@@ -17,7 +17,6 @@ use crate::plan::{Content, Source, Span};
 use crate::planted::{Bug, is_planted};
 use crate::request::{Completion, Operation, Request, RequestError};
 use crate::roster::SlotState;
-use crate::stripe::ATTEMPTS;
 
 #[derive(Debug)]
 struct HostRequest {
@@ -236,8 +235,8 @@ impl Array {
             && self.stripes_of(request).any(|stripe| {
                 // With a log, a durable record shows what each write changes, and one member is
                 // enough.
-                let recorded =
-                    self.cx.geometry.is_journaled() && self.logs_writes(self.cx.geometry.region_of(stripe).0);
+                let recorded = self.cx.geometry.is_journaled()
+                    && self.logs.logs_writes(&self.cx, &self.durable, self.cx.geometry.region_of(stripe).0);
                 !recorded && self.is_short_of_members(stripe)
             })
     }
@@ -269,8 +268,10 @@ impl Array {
     /// stripe with missing units.
     fn begin_read(&mut self, host: HostId, request: Request) {
         let logged = self.cx.geometry.is_journaled();
-        let refused =
-            |stripe| self.is_stalled(self.cx.geometry.region_of(stripe).0) || self.is_left_to_redo(stripe);
+        let refused = |stripe| {
+            self.logs.is_stalled(self.cx.geometry.region_of(stripe).0)
+                || self.logs.is_left_to_redo(&self.cx, stripe)
+        };
         if logged && self.stripes_of(request).any(refused) {
             let refusal = self.cx.refusal();
             self.hosts.get(host).error.get_or_insert(refusal);
@@ -328,14 +329,16 @@ impl Array {
             let region = layout.region_of(stripe).0;
             let recorded = !self.cx.writes || self.durable.bitmap().resync_is_durable(region);
             let given_up = self.cx.geometry.is_journaled() && !recorded;
-            self.is_recovering(region) || given_up || unrecorded && self.durable.bitmap().needs_resync(region)
+            self.logs.is_recovering(region)
+                || given_up
+                || unrecorded && self.durable.bitmap().needs_resync(region)
         })
     }
 
     fn hasten_recoveries(&mut self, request: Request) {
         let regions: Vec<Region> =
             self.stripes_of(request).map(|stripe| self.cx.geometry.layout().region_of(stripe).0).collect();
-        regions.into_iter().for_each(|region| self.hasten_recovery(region));
+        regions.into_iter().for_each(|region| self.logs.hasten_recovery(region));
     }
 
     /// A region was recovered, or the members' states are recorded: reads that waited for that
@@ -699,7 +702,7 @@ impl Array {
         let lacks = self.cx.counters.out_of_space
             && !self.cx.geometry.is_journaled()
             && !self.durable.is_whole(&self.cx);
-        lacks && self.logs.as_ref().is_some_and(|logs| logs.any_stalled())
+        lacks && self.logs.any_stalled()
     }
 
     /// Whether a flush may start. If a member is missing, its data is in the parity alone, which
@@ -707,10 +710,10 @@ impl Array {
     fn flush_may_start(&mut self) -> bool {
         let behind = !self.cx.geometry.is_journaled()
             && !self.durable.is_whole(&self.cx)
-            && self.logs.as_ref().is_some_and(|logs| logs.any_live())
+            && self.logs.any_live()
             && !is_planted(Bug::DegradedFlushBeforeParity);
         if behind {
-            self.want_all_parity();
+            self.logs.want_all_parity(&mut self.cx, &mut self.durable);
         }
         !behind && !self.durable.barrier()
     }

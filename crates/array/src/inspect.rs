@@ -177,7 +177,7 @@ impl Array {
     /// The state of the parity log, if there is one. It is a part of [`Array::status`] that is
     /// cheap to compute.
     pub fn log_status(&self) -> Option<LogStatus> {
-        let logs = self.logs.as_ref()?;
+        let logs = Some(&self.logs).filter(|logs| logs.exist())?;
         Some(LogStatus {
             live_records: logs.records,
             buffers: logs.in_memory,

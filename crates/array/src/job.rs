@@ -101,6 +101,22 @@ pub(crate) enum Stage {
     Running,
 }
 
+/// The result of a gate on the way of a stripe job to its plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// The job goes on to the next gate.
+    Pass,
+    /// The job is parked where it will be woken.
+    Wait,
+    /// There is no space or memory for what the job needs.
+    Refused,
+    /// The job has ended.
+    Ended,
+}
+
+/// A request fails when a plan for it has failed more often than this.
+pub(crate) const ATTEMPTS: u32 = 200;
+
 /// A job on one stripe.
 #[derive(Debug)]
 pub(crate) struct StripeJob {

@@ -19,13 +19,13 @@ impl Array {
     pub(crate) fn pump_metadata(&mut self) -> bool {
         if self.stop.is_none() {
             let most = self.cx.tuning.session_records;
-            let used = |session| self.logs.as_ref().is_some_and(|logs| logs.have_used(session, most));
+            let used = |session| self.logs.have_used(session, most);
             self.durable.renew_session(&self.cx, used);
         }
         if self.durable.is_looking() {
             return false;
         }
-        let logs_begun = self.durable.has_begun() || self.commit_logs_are_begun();
+        let logs_begun = self.durable.has_begun() || self.logs.commit_logs_are_begun(&self.cx);
         let Some(due) = self.durable.due(&self.cx, logs_begun) else { return self.pump_stop() };
         let started = match due {
             Due::Look => Some(self.durable.look(&mut self.cx)),
@@ -45,14 +45,14 @@ impl Array {
 
     /// Writes the table of the regions' logs.
     pub(crate) fn write_table(&mut self) {
-        let table = self.logs.as_mut().expect("the table is of logs").table();
+        let table = self.logs.table();
         let (id, progress) = self.durable.write_table(&mut self.cx, table);
         self.follow(id, progress);
     }
 
     /// Writes the bitmap of a stop: only regions with records in their logs are dirty.
     pub(crate) fn write_last_bitmap(&mut self) {
-        let live = live_regions(self.logs.as_ref());
+        let live = live_regions(&self.logs);
         self.durable.bitmap_mut().clean_all(live);
         let (id, progress) = self.durable.bitmap_mut().write(&mut self.cx);
         self.follow(id, progress);
@@ -81,12 +81,12 @@ impl Array {
     fn superblocks_written(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(written) = self.durable.superblocks_ended(&mut self.cx, id, failures) else { return };
         if written.begins {
-            self.append_what_waited();
+            self.logs.append_what_waited(&mut self.cx, &mut self.durable);
         }
         if !self.durable.barrier() {
             if written.recorded {
                 let session = self.durable.number_on();
-                self.logs.iter_mut().for_each(|logs| logs.may_number_up_to(session));
+                self.logs.may_number_up_to(session);
             }
             self.durable.wake_at_barrier(&mut self.cx);
             self.resume_recovered_hosts();
@@ -98,14 +98,12 @@ impl Array {
 
     fn table_written(&mut self, whole: bool) {
         let written = self.durable.table_ended(whole);
-        if let Some(logs) = &mut self.logs {
-            logs.table_written(&written.table);
-        }
+        self.logs.table_written(&written.table);
         for region in written.regions {
             if self.durable.bitmap().closed() == Some(region) {
                 self.close_resynced(region);
             } else {
-                self.drop_reintegrated(region);
+                self.logs.drop_reintegrated(&mut self.cx, &mut self.durable, region);
             }
         }
     }
@@ -122,7 +120,7 @@ impl Array {
 
     /// Flushes all members if regions were idle since the last search, to mark these regions clean.
     pub(crate) fn clean_idle_regions(&mut self) {
-        let live = live_regions(self.logs.as_ref());
+        let live = live_regions(&self.logs);
         let flush = self.durable.bitmap_mut().flush_idle_regions(&mut self.cx, live);
         if let Some((id, progress)) = flush {
             self.follow(id, progress);
@@ -131,7 +129,7 @@ impl Array {
 
     pub(crate) fn idle_regions_flushed(&mut self, id: JobId, whole: bool) {
         self.cx.jobs.end(id);
-        let live = live_regions(self.logs.as_ref());
+        let live = live_regions(&self.logs);
         self.durable.idle_regions_flushed(&self.cx, whole, live);
     }
 
@@ -158,14 +156,12 @@ impl Array {
     pub(crate) fn wake_all(&mut self) {
         self.durable.bitmap_mut().wake(&mut self.cx);
         self.durable.wake_at_barrier(&mut self.cx);
-        if let Some(logs) = &mut self.logs {
-            self.cx.runnable.extend(logs.take_pool_waiters());
-        }
-        self.wake_commit_waiters();
+        self.cx.runnable.extend(self.logs.take_pool_waiters());
+        self.logs.wake_commit_waiters(&mut self.cx);
     }
 }
 
 /// Which regions' logs hold records that are not in the parity.
-fn live_regions(logs: Option<&Logs>) -> impl Fn(Region) -> bool {
-    move |region| logs.is_some_and(|logs| logs.region_is_live(region))
+fn live_regions(logs: &Logs) -> impl Fn(Region) -> bool {
+    move |region| logs.region_is_live(region)
 }

@@ -216,7 +216,7 @@ impl Array {
         sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
         let found = commits.into_iter().map(|content| content.found).collect();
         let logs = open_logs(&opening, &map, table, found, first_sequence);
-        if *read_only && logs.as_ref().is_some_and(Logs::is_to_be_recovered) {
+        if *read_only && logs.is_to_be_recovered() {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
         }
         // Where parity was accepted as data, an absent member holds something else, and may not
@@ -261,7 +261,7 @@ impl Array {
         array.durable.inform_members(&array.cx);
         array.resume_rebuild();
         array.settle_after_opening();
-        array.start_recovery();
+        array.logs.start_recovery();
         array.work();
         Ok(array)
     }
@@ -288,7 +288,7 @@ impl Array {
             .filter(|slot| self.cx.roster.state(*slot) == SlotState::Failed)
             .collect();
         for slot in failed {
-            self.logs_after_failure(slot);
+            self.logs.logs_after_failure(&mut self.cx, &mut self.durable, slot);
         }
         self.take_spare();
     }
@@ -419,7 +419,7 @@ fn open_logs(
     table: Vec<TableEntry>,
     found: Vec<FoundLog>,
     first_sequence: u64,
-) -> Option<Logs> {
+) -> Logs {
     let Opening { assembly, tuning, .. } = opening;
     let geometry = &assembly.geometry;
     let regions = geometry.layout().region_count() as usize;
@@ -432,7 +432,10 @@ fn open_logs(
         // when it has followed.
         map.resync.iter().for_each(|region| table[region.as_usize()] = nothing);
     }
-    let mut logs = Logs::new(geometry, tuning, first_sequence, &table)?;
+    let mut logs = Logs::new(geometry, tuning, first_sequence, &table);
+    if !logs.exist() {
+        return logs;
+    }
     if whole {
         for region in map.dirty.iter().filter(|region| !map.resync.get(*region)) {
             logs.region(region).load = LoadState::Unknown;
@@ -442,7 +445,7 @@ fn open_logs(
         map.resync.iter().for_each(|region| logs.stay_given_up(region));
         open_commit_logs(geometry, map, found, first_sequence, &mut logs);
     }
-    Some(logs)
+    logs
 }
 
 /// After a crash: members whose commit log could be read but has lost entries that count. Each
@@ -480,7 +483,7 @@ fn open_commit_logs(
         recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
         logs.recover_later(region, recovery);
     }
-    logs.commits = Some(commits);
+    logs.commits = commits;
 }
 
 /// Whether a member is long enough to have superblocks. If so, the caller can read

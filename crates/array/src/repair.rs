@@ -151,7 +151,9 @@ impl Array {
             Some(Kind::Read { .. }) if lost => self.read_failed(id, RequestError::Lost),
             Some(Kind::Read { host }) => self.read_again(id, host),
             Some(Kind::Stripe(_)) => self.stripe_repaired(id, lost),
-            Some(Kind::Reintegrate { region }) => self.parity_repaired(id, region, lost),
+            Some(Kind::Reintegrate { region }) => {
+                self.logs.parity_repaired(&mut self.cx, &mut self.durable, id, region, lost)
+            }
             ref other => unreachable!("{other:?} waits for no repair"),
         }
     }

@@ -8,6 +8,9 @@ use std::collections::VecDeque;
 
 use parlour_units::Region;
 
+use crate::code::UnitSet;
+use crate::columns::Window;
+use crate::exec::job::FailedAccess;
 use crate::exec::run::Progress;
 use crate::ids::JobId;
 
@@ -16,6 +19,18 @@ use crate::ids::JobId;
 pub(crate) enum Signal {
     /// A plan has come so far that its owner has to act.
     Progress(JobId, Progress),
+    /// A stripe job's records could not be committed, because these accesses failed.
+    Broken(JobId, Vec<FailedAccess>),
+    /// A job waits for a repair of these units.
+    Repair { parent: JobId, window: Window, targets: UnitSet },
+    /// A pass of the region's reintegration has written nothing, and what it could not read, by
+    /// these accesses, could not be repaired.
+    PassLost(Region, Vec<FailedAccess>),
+    /// Flushes of hosts may be able to start.
+    FlushesMayStart,
+    /// A region was recovered, or the members' states are recorded: reads that waited for that may
+    /// go on.
+    ReadsMayGoOn,
     /// The last write has ended that the closed region waited for.
     RegionDrained(Region),
 }

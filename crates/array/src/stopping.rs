@@ -62,7 +62,7 @@ impl Array {
             return true;
         }
         match stage {
-            Stop::Draining => match self.close_logs() {
+            Stop::Draining => match self.logs.close_logs(&mut self.cx, &mut self.durable) {
                 Closing::UnderWay => {}
                 Closing::Done => self.stop = Some(Stop::Flushing),
                 // The records in memory are lost: the next opening treats the array as after a
@@ -79,11 +79,11 @@ impl Array {
             // A member that was kept has not flushed, or something is still to be redone: the next
             // opening treats the array as after a crash.
             Stop::Table | Stop::Bitmap | Stop::Superblock
-                if self.cx.roster.has_lost_writes() || self.recovery_is_left() =>
+                if self.cx.roster.has_lost_writes() || self.logs.recovery_is_left() =>
             {
                 self.end_stop();
             }
-            Stop::Table if self.logs.is_none() => self.stop = Some(Stop::Bitmap),
+            Stop::Table if !self.logs.exist() => self.stop = Some(Stop::Bitmap),
             Stop::Table => self.write_table(),
             Stop::Bitmap => {
                 self.stop = Some(Stop::Superblock);

@@ -20,28 +20,12 @@ use crate::exec::job::FailedAccess;
 use crate::exec::locks;
 use crate::format::segment::RecordKind;
 use crate::ids::{HostId, JobId};
-use crate::job::{Blind, Kind, Probe, Purpose, Stage, StripeJob};
-use crate::log::{LoadState, Reserved};
-use crate::mode::Mode;
+use crate::job::{ATTEMPTS, Blind, Gate, Kind, Probe, Purpose, Stage, StripeJob};
+use crate::log::{LoadState, Reservation, Reserved};
 use crate::plan::{Content, LogMethod, Lost, StripeView, StripeWrite, is_whole};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
-use crate::roster::SlotState;
 use crate::update;
-
-/// The result of a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gate {
-    /// The job goes on to the next gate.
-    Pass,
-    /// The job is parked where it will be woken.
-    Wait,
-    /// The job has ended.
-    Ended,
-}
-
-/// A request fails when a plan for it has failed more often than this.
-pub(crate) const ATTEMPTS: u32 = 200;
 
 impl Array {
     /// Starts a job on `window` and advances it as far as possible.
@@ -145,42 +129,12 @@ impl Array {
         moved
     }
 
-    /// Whether writes to `region` are logged now. With `journal` they are while the members of the
-    /// region's log stand; otherwise only while all members do.
-    pub(crate) fn logs_writes(&self, region: Region) -> bool {
-        if self.logs.is_none() || self.durable.bitmap().needs_resync(region) {
-            return false;
-        }
-        let open = match self.cx.geometry.is_journaled() {
-            true => {
-                let serves = matches!(self.cx.mode, Mode::Serving | Mode::Stopping);
-                serves && !self.cx.takes_no_writes() && self.cx.writes
-            }
-            false => self.cx.mode == Mode::Serving,
-        };
-        open && update::goes_to_log(
-            &self.cx.geometry,
-            self.log_stands(region),
-            self.durable.is_whole(&self.cx),
-        )
-    }
-
-    /// Whether all members that hold `region`'s log are active.
-    pub(crate) fn log_stands(&self, region: Region) -> bool {
-        self.log_slots(region).all(|slot| self.cx.roster.state(slot) == SlotState::Active)
-    }
-
-    /// The slots that hold `region`'s log.
-    pub(crate) fn log_slots(&self, region: Region) -> impl Iterator<Item = Slot> + '_ {
-        update::log_slots(self.cx.geometry.layout(), region)
-    }
-
     fn log_space_gate(&mut self, id: JobId) -> Gate {
         let job = self.cx.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
         // The job may have waited here, and the array may have changed.
         job.method = None;
-        if job.purpose != Purpose::Write || !self.logs_writes(region) {
+        if job.purpose != Purpose::Write || !self.logs.logs_writes(&self.cx, &self.durable, region) {
             return self.pass(id, Stage::Lock);
         }
         match self.load_gate(region, id) {
@@ -194,14 +148,14 @@ impl Array {
         let write = (&job.pieces[..], job.content);
         let method = update::method(&mut self.builder, view, write, &self.cx.tuning, known);
         job.method = Some(method);
-        if durable && !self.pass_commit_space(id) {
+        if durable && !self.logs.pass_commit_space(&mut self.cx, id) {
             return Gate::Wait;
         }
         let view = self.cx.roster.view(&self.cx.geometry, window.stripe);
         let job = self.cx.jobs.stripe(id);
         let fragments = self.builder.fragments(view, &job.pieces, method);
         let index = self.cx.geometry.layout().region_of(window.stripe).1 as u32;
-        let logs = self.logs.as_mut().expect("writes are logged");
+        let logs = &mut self.logs;
         if method.is_bare() && !logs.is_live(region, index) {
             self.cx.jobs.stripe(id).method = Some(method);
             return self.pass(id, Stage::Lock);
@@ -214,12 +168,12 @@ impl Array {
                 self.pass(id, Stage::Lock)
             }
             Reserved::Later => {
-                self.await_pool(id, method, &fragments);
-                self.give_back_commit_space(id);
+                self.logs.await_pool(&mut self.cx, id, method, &fragments);
+                self.logs.give_back_commit_space(&mut self.cx, id);
                 Gate::Wait
             }
             Reserved::Never => {
-                self.give_back_commit_space(id);
+                self.logs.give_back_commit_space(&mut self.cx, id);
                 self.cx.jobs.stripe(id).method = None;
                 self.pass(id, Stage::Lock)
             }
@@ -231,8 +185,8 @@ impl Array {
             // An array that is opened read-only repairs nothing.
             return self.end_stripe(id, Err(RequestError::Lost));
         }
-        if self.repairs_parity(id) {
-            return self.parity_repair_gate(id);
+        if self.logs.repairs_parity(&mut self.cx, id) {
+            return self.logs.parity_repair_gate(&mut self.cx, id);
         }
         let job = self.cx.jobs.stripe(id);
         let mode = match job.purpose {
@@ -295,11 +249,11 @@ impl Array {
         let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
         let cancels = job.method.is_some_and(LogMethod::is_bare) && !job.reservations.is_empty();
         let (region, stripe) = (job.region, job.window.stripe);
-        let (holds, logs_writes) = (job.holds_parity, self.logs_writes(region));
-        if self.is_left_to_redo(stripe) {
+        let (holds, logs_writes) = (job.holds_parity, self.logs.logs_writes(&self.cx, &self.durable, region));
+        if self.logs.is_left_to_redo(&self.cx, stripe) {
             return self.refuse_stripe(id);
         }
-        if self.logs.is_none() || holds && (!logged || logs_writes) {
+        if !self.logs.exist() || holds && (!logged || logs_writes) {
             return self.pass(id, Stage::Plan);
         }
         if logged && logs_writes {
@@ -326,7 +280,7 @@ impl Array {
             gate => return gate,
         }
         let index = self.cx.geometry.region_of(stripe).1;
-        if !self.cx.writes && self.logs.as_ref().is_some_and(|logs| logs.is_live(region, index)) {
+        if !self.cx.writes && self.logs.is_live(region, index) {
             // The parity lacks records of the log, and an array that writes nothing cannot bring it
             // up to date.
             return self.end_stripe(id, Err(RequestError::Lost));
@@ -340,21 +294,19 @@ impl Array {
         job.fragments.clear();
         job.method = None;
         job.committed = false;
-        self.give_back_commit_space(id);
-        let Some(logs) = &mut self.logs else { return };
-        logs.give_back(&reservations);
-        self.after_reservations(&reservations);
+        self.logs.give_back_commit_space(&mut self.cx, id);
+        self.logs.give_back(&reservations);
+        self.logs.after_reservations(&mut self.cx, &mut self.durable, &reservations);
     }
 
     /// Passes when the headers of the region's log are known.
     fn load_gate(&mut self, region: Region, id: JobId) -> Gate {
-        let Some(logs) = &mut self.logs else { return Gate::Pass };
-        match logs.regions.get(&region).map_or(LoadState::Known, |log| log.load) {
+        match self.logs.regions.get(&region).map_or(LoadState::Known, |log| log.load) {
             LoadState::Known => Gate::Pass,
             LoadState::Stalled => self.refuse_stripe(id),
             LoadState::Unknown | LoadState::Loading => {
-                logs.region(region).waiters.push(id);
-                self.want_parity(region);
+                self.logs.region(region).waiters.push(id);
+                self.logs.want_parity(&mut self.cx, &mut self.durable, region);
                 Gate::Wait
             }
         }
@@ -370,9 +322,9 @@ impl Array {
     /// Passes when `stripe` has no live records (or the job is about to cancel them) and no
     /// reintegration runs.
     fn settled_gate(&mut self, region: Region, stripe: Stripe, cancels: bool, id: JobId) -> Gate {
-        let suspended = self.is_suspended(region);
+        let suspended = self.logs.is_suspended(&self.cx, region);
         let index = self.cx.geometry.layout().region_of(stripe).1 as u32;
-        let logs = self.logs.as_mut().expect("only logs need settling");
+        let logs = &mut self.logs;
         let live = logs.is_live(region, index) && !cancels && !is_planted(Bug::ParityBehindLogUsed);
         let log = logs.region(region);
         if log.reintegrating.is_none() && live && suspended {
@@ -381,9 +333,9 @@ impl Array {
         if live || log.reintegrating.is_some() || log.queued {
             log.waiters.push(id);
             if live {
-                self.want_parity(region);
+                self.logs.want_parity(&mut self.cx, &mut self.durable, region);
             }
-            self.wake_parity_repairers();
+            self.logs.wake_parity_repairers(&mut self.cx);
             return Gate::Wait;
         }
         log.holders += 1;
@@ -407,7 +359,7 @@ impl Array {
             self.skip_scrubbed();
             return self.end_stripe(id, Ok(()));
         }
-        if logged && !self.logs_writes(region) {
+        if logged && !self.logs.logs_writes(&self.cx, &self.durable, region) {
             return self.pass(id, Stage::Settle);
         }
         if !self.method_holds(id) {
@@ -447,7 +399,7 @@ impl Array {
         let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
         let computes = self.cx.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
         let region = self.cx.jobs.stripe(id).region;
-        if !self.logs_writes(region) {
+        if !self.logs.logs_writes(&self.cx, &self.durable, region) {
             self.give_back_reservations(id);
             self.cx.jobs.stripe(id).stage = Stage::Settle;
             return false;
@@ -487,12 +439,12 @@ impl Array {
         // zero record that still counts would be redone after a crash, and would undo a write that
         // has no record.
         if self.cx.jobs.stripe(id).blind != Blind::No {
-            if self.commits().zeroes_count(region) {
+            if self.logs.commits.zeroes_count(region) {
                 self.durable.bitmap_mut().mark_to_resync(&self.cx, region);
             }
             return self.durable.bitmap_mut().pass_resync_durable(region, id);
         }
-        if self.logs_writes(region) {
+        if self.logs.logs_writes(&self.cx, &self.durable, region) {
             self.let_go_of_stripe(id);
             self.cx.jobs.stripe(id).stage = Stage::LogSpace;
             self.cx.runnable.push_back(id);
@@ -514,7 +466,11 @@ impl Array {
             !self.cx.geometry.keeps_copies() && self.durable.bitmap().is_in_doubt(&self.cx, stripe);
         let outdated =
             unsynced && self.durable.bitmap().is_outdated(self.cx.geometry.layout().region_of(stripe).0);
-        let behind = if self.repairs_parity(id) { self.behind(id) } else { Vec::new() };
+        let behind = if self.logs.repairs_parity(&mut self.cx, id) {
+            self.logs.behind(&mut self.cx, id)
+        } else {
+            Vec::new()
+        };
         let job = self.cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let floats = self.cx.roster.floats();
@@ -576,20 +532,12 @@ impl Array {
     fn run(&mut self, id: JobId) {
         let job = self.cx.jobs.stripe(id);
         let (host, purpose) = (job.host, job.purpose);
-        let reservations: Vec<(BufferId, Sectors)> = match &self.logs {
-            Some(logs) => {
-                let slice = |reservation: &crate::log::Reservation| {
-                    (
-                        logs.segment(reservation.segment)
-                            .buffer
-                            .expect("what is reserved is in memory until it is filled"),
-                        reservation.start,
-                    )
-                };
-                self.cx.jobs.stripe(id).reservations.iter().map(slice).collect()
-            }
-            None => Vec::new(),
+        let logs = &self.logs;
+        let place = |reservation: &Reservation| {
+            let buffer = logs.segment(reservation.segment).buffer;
+            (buffer.expect("what is reserved is in memory until it is filled"), reservation.start)
         };
+        let reservations: Vec<(BufferId, Sectors)> = job.reservations.iter().map(place).collect();
         let buffer = host.and_then(|host| self.host_buffer(host));
         if purpose == Purpose::Write {
             self.cx.counters.strategy(self.cx.jobs.get(id).plan.strategy);
@@ -617,13 +565,13 @@ impl Array {
             true => 0,
             false => digest(sums.by_ref().take(fragment.columns.length().get() as usize)),
         });
-        let logs = self.logs.as_mut().expect("records are committed to logs");
+        let logs = &mut self.logs;
         logs.commit(index, &fragments, &reservations, kind, digests);
         let many = logs.records > self.cx.tuning.live_records;
         let region = self.cx.jobs.stripe(id).region;
-        self.after_reservations(&reservations);
+        self.logs.after_reservations(&mut self.cx, &mut self.durable, &reservations);
         if many {
-            self.want_parity(region);
+            self.logs.want_parity(&mut self.cx, &mut self.durable, region);
         }
     }
 
@@ -670,7 +618,7 @@ impl Array {
         if purpose == Purpose::Write
             && (no_space || self.cx.still_standing(failures))
             && self.cx.jobs.stripe(id).wrote
-            && !(no_space && self.leave_to_redo(id))
+            && !(no_space && self.logs.leave_to_redo(&mut self.cx, &mut self.durable, id))
         {
             // Some units may be written and some not.
             self.give_up_landing(id);
@@ -774,12 +722,12 @@ impl Array {
         let job = self.cx.jobs.stripe(id);
         let (stripe, region) = (job.window.stripe, job.region);
         if std::mem::take(&mut job.holds_parity) {
-            self.let_go_of_parity(region);
+            self.logs.let_go_of_parity(region);
         }
         if std::mem::take(&mut self.cx.jobs.stripe(id).locked) {
             let runnable = &mut self.cx.runnable;
             self.cx.locks.release(stripe, |job| runnable.push_back(job));
-            self.wake_parity_repairers();
+            self.logs.wake_parity_repairers(&mut self.cx);
         }
     }
 
@@ -799,7 +747,6 @@ impl Array {
         let stripe = job.window.stripe;
         if job.writing {
             self.durable.bitmap_mut().leave(&mut self.cx, region);
-            self.handle_signals();
         }
         self.cx.scratch.release(memory);
         self.cx.jobs.end(id);
@@ -837,7 +784,7 @@ impl Array {
     fn end_landing(&mut self, id: JobId) {
         let job = self.cx.jobs.stripe(id);
         if let (Some((name, epoch)), region) = (job.entry.take(), job.region) {
-            self.landed(region, name, epoch);
+            self.logs.landed(&mut self.cx, region, name, epoch);
         }
     }
 
@@ -845,7 +792,7 @@ impl Array {
     /// until it is durable that the region is to be resynced.
     fn give_up_landing(&mut self, id: JobId) {
         if let Some((name, _)) = self.cx.jobs.stripe(id).entry {
-            let commits = self.commits();
+            let commits = &mut self.logs.commits;
             commits.keep(name);
             commits.orphan(name);
         }

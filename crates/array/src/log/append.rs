@@ -5,167 +5,161 @@ pub(super) mod closing;
 use self::closing::Closing;
 use parlour_units::{Region, Sector, Sectors};
 
-use super::{CommitLogs, RegionLog, Reservation, SegmentState};
-use crate::array::Array;
+use super::{RegionLog, Reservation, SegmentState};
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::effect::{Action, Class};
 use crate::format::segment::Header;
 use crate::ids::JobId;
 use crate::job::Kind;
+use crate::log::Logs;
 use crate::mode::Mode;
 use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::tuning::LogFlush;
 
-impl Array {
+impl Logs {
     /// Reservations were committed or given back: their segments may be ready to be appended.
-    pub(crate) fn after_reservations(&mut self, reservations: &[Reservation]) {
+    pub(crate) fn after_reservations(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        reservations: &[Reservation],
+    ) {
         for reservation in reservations {
-            let logs = self.logs.as_ref().expect("reservations are in logs");
             // Handling an earlier reservation may have retired the segment.
-            let Some(segment) = logs.alive(reservation.segment) else { continue };
+            let Some(segment) = self.alive(reservation.segment) else { continue };
             if segment.state == SegmentState::Sealed && segment.unfilled == 0 {
                 let region = segment.region;
-                self.append_ready(region);
+                self.append_ready(cx, durable, region);
             }
         }
     }
 
     /// Appends sealed and filled segments. If the log has no room for them, the region is
     /// reintegrated.
-    pub(crate) fn append_ready(&mut self, region: Region) {
+    pub(crate) fn append_ready(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
         // While a region is being recovered, its records in memory may still have to be read.
         if self.is_recovering(region) {
             return;
         }
-        if self.cx.geometry.is_journaled() && self.durable.bitmap().needs_resync(region) {
-            let live = self.logs.as_ref().is_some_and(|logs| logs.region_is_live(region));
-            if live && self.misses_data(region) {
+        if cx.geometry.is_journaled() && durable.bitmap().needs_resync(region) {
+            let live = self.region_is_live(region);
+            if live && self.misses_data(cx, region) {
                 // Missing data is computed from the region's parity, which needs the records of the
                 // log.
-                return self.want_parity(region);
+                return self.want_parity(cx, durable, region);
             }
             // The region's parity is computed from its data. The records in its positions count
             // until it is durable that the region is to be resynced.
-            let logs = self.logs.as_mut().expect("only logs are appended to");
-            if logs.region(region).reintegrating.is_none() {
-                self.drop_unapplied(region);
+            if self.region(region).reintegrating.is_none() {
+                self.drop_unapplied(cx, durable, region);
             }
             return;
         }
         // A segment of a session that no superblock names is taken for damaged after a crash: it
         // goes to the log later.
-        if !self.durable.session_is_known(&self.cx) {
+        if !durable.session_is_known(cx) {
             return;
         }
         // Where the log cannot be written, what is in memory goes to the parity.
-        let stands = if self.cx.geometry.is_journaled() {
-            self.log_stands(region)
-        } else {
-            !self.cx.roster.is_degraded()
-        };
-        let degraded = !stands || self.cx.counters.out_of_space;
+        let stands =
+            if cx.geometry.is_journaled() { self.log_stands(cx, region) } else { !cx.roster.is_degraded() };
+        let degraded = !stands || cx.counters.out_of_space;
         loop {
-            let logs = self.logs.as_mut().expect("only logs are appended to");
-            let waits = match self.cx.tuning.log_flush {
+            let waits = match cx.tuning.log_flush {
                 LogFlush::WhenFull => false,
                 LogFlush::Watermark(mark) => {
-                    logs.in_memory < mark.min(logs.pool_limit())
-                        && logs.pool_waiters.is_empty()
-                        && !logs.commits.as_ref().is_some_and(CommitLogs::presses)
-                        && self.cx.mode == Mode::Serving
+                    self.in_memory < mark.min(self.pool_limit())
+                        && self.pool_waiters.is_empty()
+                        && !self.commits.presses()
+                        && cx.mode == Mode::Serving
                 }
             };
-            let Some(first) = logs.next_ready(region) else { return };
-            if logs.segment(first).records.is_empty() {
-                self.retire_segment(first);
+            let Some(first) = self.next_ready(region) else { return };
+            if self.segment(first).records.is_empty() {
+                self.retire_segment(cx, first);
                 continue;
             }
             if waits {
                 return;
             }
-            let position = if degraded { None } else { logs.free_position(region) };
+            let position = if degraded { None } else { self.free_position(region) };
             let Some(position) = position else {
-                self.want_parity(region);
+                self.want_parity(cx, durable, region);
                 return;
             };
-            let segments = self.claim(region, first, position);
-            self.start_append(region, segments);
+            let segments = self.claim(cx, region, first, position);
+            self.start_append(cx, region, segments);
         }
     }
 
     /// All members know of this session now: records that were recovered meanwhile go to the log.
-    pub(crate) fn append_what_waited(&mut self) {
-        let Some(logs) = &self.logs else { return };
-        let regions: Vec<Region> = logs.regions.keys().copied().collect();
+    pub(crate) fn append_what_waited(&mut self, cx: &mut Context, durable: &mut Durable) {
+        let regions: Vec<Region> = self.regions.keys().copied().collect();
         for region in regions {
-            let logs = self.logs.as_ref().expect("it was there");
-            if logs.next_ready(region).is_some() {
-                self.append_ready(region);
+            if self.next_ready(region).is_some() {
+                self.append_ready(cx, durable, region);
             }
         }
     }
 
     /// Takes `first` and, under the watermark policy, the ready segments whose positions directly
     /// follow it on the same sublog.
-    fn claim(&mut self, region: Region, first: u32, position: u32) -> Vec<u32> {
-        let several = matches!(self.cx.tuning.log_flush, LogFlush::Watermark(_));
-        let sublogs = u32::from(self.cx.geometry.layout().logs().expect("a logged layout").shape().sublogs);
-        let logs = self.logs.as_mut().expect("only logs are appended to");
+    fn claim(&mut self, cx: &mut Context, region: Region, first: u32, position: u32) -> Vec<u32> {
+        let several = matches!(cx.tuning.log_flush, LogFlush::Watermark(_));
+        let sublogs = u32::from(cx.geometry.layout().logs().expect("a logged layout").shape().sublogs);
         let mut claimed = vec![first];
-        let turn = self.cx.roster.turn();
-        logs.begin_append(region, first, position, turn);
+        let turn = cx.roster.turn();
+        self.begin_append(region, first, position, turn);
         let mut next_position = position + sublogs;
         loop {
-            let free = logs.region(region).positions.get(next_position as usize) == Some(&false);
-            let Some(next) = logs.next_ready(region).filter(|_| free && several) else { return claimed };
-            logs.region(region).positions[next_position as usize] = true;
-            logs.begin_append(region, next, next_position, turn);
+            let free = self.region(region).positions.get(next_position as usize) == Some(&false);
+            let Some(next) = self.next_ready(region).filter(|_| free && several) else { return claimed };
+            self.region(region).positions[next_position as usize] = true;
+            self.begin_append(region, next, next_position, turn);
             claimed.push(next);
             next_position += sublogs;
         }
     }
 
-    fn start_append(&mut self, region: Region, segments: Vec<u32>) {
-        let logs = self.logs.as_mut().expect("only logs are appended to");
+    fn start_append(&mut self, cx: &mut Context, region: Region, segments: Vec<u32>) {
         for index in &segments {
-            logs.stamp += 1;
-            logs.segment_mut(*index).stamp = logs.stamp;
+            self.stamp += 1;
+            self.segment_mut(*index).stamp = self.stamp;
         }
-        logs.region(region).forget_count();
-        let logs = self.logs.as_ref().expect("only logs are appended to");
-        let layout = self.cx.geometry.layout();
-        let position = logs.segment(segments[0]).position.expect("a segment being appended has a position");
+        self.region(region).forget_count();
+        let layout = cx.geometry.layout();
+        let position = self.segment(segments[0]).position.expect("a segment being appended has a position");
         let (sublog, offset) = layout.logs().expect("a logged layout").segment_at(position);
         let location = layout.sublog_at(region, sublog).expect("a logged layout");
-        let at = self.cx.geometry.absolute(location.at + offset);
-        let id = self.cx.jobs.start(Kind::Append { region, segments: segments.clone() }, Class::Log);
-        let job = self.cx.jobs.get_mut(id);
+        let at = cx.geometry.absolute(location.at + offset);
+        let id = cx.jobs.start(Kind::Append { region, segments: segments.clone() }, Class::Log);
+        let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
         for segment in &segments {
-            let segment = logs.segment(*segment);
+            let segment = self.segment(*segment);
             let block = Header { region, stamp: segment.stamp, records: segment.records.clone() };
-            job.metadata.extend(block.encode(self.cx.identity, logs.header));
+            job.metadata.extend(block.encode(cx.identity, self.header));
         }
         // What the commit log forgets from here on must not be lost.
-        let durable = self.cx.geometry.is_journaled() && !is_planted(Bug::AppendNotDurable);
-        for (at, spans) in self.append_accesses(&segments, at) {
+        let durable = cx.geometry.is_journaled() && !is_planted(Bug::AppendNotDurable);
+        for (at, spans) in self.append_accesses(cx, &segments, at) {
             let length = spans.iter().fold(Sectors::ZERO, |sum, span| sum + span.length);
-            self.cx
-                .jobs
+            cx.jobs
                 .get_mut(id)
                 .plan
                 .push(Action::Write { member: location.slot.into(), at, length, durable }, &spans);
         }
-        self.cx.counters.appends += 1;
-        self.start_plan(id, None, &[]);
+        cx.counters.appends += 1;
+        cx.run_own(id);
     }
 
     /// Where `segments` are written, and from which buffers. The first goes to `at`. The unused
     /// part of a segment is left out, unless it is shorter than the setting `segment_gap`: to write
     /// a short gap costs less than a second access.
-    fn append_accesses(&self, segments: &[u32], at: Sector) -> Vec<(Sector, Vec<Span>)> {
-        let logs = self.logs.as_ref().expect("only logs are appended to");
-        let (header, payload) = (logs.header, logs.payload());
+    fn append_accesses(&self, cx: &Context, segments: &[u32], at: Sector) -> Vec<(Sector, Vec<Span>)> {
+        let (header, payload) = (self.header, self.payload());
         let mut accesses: Vec<(Sector, Vec<Span>)> = Vec::new();
         let mut end = None;
         let mut put = |at: Sector, span: Span| {
@@ -176,10 +170,10 @@ impl Array {
             end = Some(at + span.length);
         };
         for (number, index) in (0..).zip(segments) {
-            let start = at + logs.segment_length * number;
-            let segment = logs.segment(*index);
-            let used = segment.used.round_up(self.cx.geometry.block()).min(payload);
-            let written = if payload - used >= self.cx.tuning.segment_gap { used } else { payload };
+            let start = at + self.segment_length * number;
+            let segment = self.segment(*index);
+            let used = segment.used.round_up(cx.geometry.block()).min(payload);
+            let written = if payload - used >= cx.tuning.segment_gap { used } else { payload };
             let head = Span::new(Source::Metadata, header * number, header);
             let buffer = Source::Buffer(segment.buffer.expect("what is appended is in memory"));
             put(start, head);
@@ -193,125 +187,120 @@ impl Array {
 
     /// The segments are in the log. If their member was failed meanwhile, the log lost them with
     /// the member, and they are treated as not written.
-    pub(crate) fn append_done(&mut self, id: JobId) {
-        if let Some(Kind::Append { region, segments }) = &self.cx.jobs.get(id).kind
-            && segments.iter().any(|index| !self.segment_stands(*region, *index))
+    pub(crate) fn append_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
+        if let Some(Kind::Append { region, segments }) = &cx.jobs.get(id).kind
+            && segments.iter().any(|index| !self.segment_stands(cx, *region, *index))
         {
-            return self.append_broken(id);
+            return self.append_broken(cx, durable, id);
         }
-        let Some(Kind::Append { region, segments }) = self.cx.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Append { region, segments }) = cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
         };
-        self.cx.jobs.end(id);
+        cx.jobs.end(id);
         for index in segments {
-            let logs = self.logs.as_mut().expect("only logs are appended to");
-            let segment = logs.segment_mut(index);
+            let segment = self.segment_mut(index);
             segment.state = SegmentState::Stored;
-            logs.appending -= 1;
-            logs.segment_stored(index);
-            let segment = logs.segment_mut(index);
+            self.appending -= 1;
+            self.segment_stored(index);
+            let segment = self.segment_mut(index);
             let buffer = segment.buffer.take().expect("what is appended is in memory");
-            logs.in_memory -= 1;
-            logs.freed = true;
-            self.cx.buffers.release(buffer);
-            self.retire_segment(index);
+            self.in_memory -= 1;
+            self.freed = true;
+            cx.buffers.release(buffer);
+            self.retire_segment(cx, index);
         }
-        self.append_ready(region);
-        self.check_log_members(region);
+        self.append_ready(cx, durable, region);
+        self.check_log_members(cx, durable, region);
     }
 
     /// The segments could not be written. They are still in memory, and are folded into the parity
     /// from there.
-    pub(crate) fn append_broken(&mut self, id: JobId) {
-        let Some(Kind::Append { region, segments }) = self.cx.jobs.get_mut(id).kind.take() else {
+    pub(crate) fn append_broken(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
+        let Some(Kind::Append { region, segments }) = cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
         };
-        self.cx.jobs.end(id);
+        cx.jobs.end(id);
         for index in segments {
-            let logs = self.logs.as_mut().expect("only logs are appended to");
-            let segment = logs.segment_mut(index);
+            let segment = self.segment_mut(index);
             segment.state = SegmentState::Sealed;
-            logs.appending -= 1;
-            let segment = logs.segment_mut(index);
+            self.appending -= 1;
+            let segment = self.segment_mut(index);
             let position = segment.position.take().expect("a segment being appended has a position");
-            logs.region(region).positions[position as usize] = false;
-            logs.await_append(region, index);
-            self.retire_segment(index);
+            self.region(region).positions[position as usize] = false;
+            self.await_append(region, index);
+            self.retire_segment(cx, index);
         }
-        self.want_parity(region);
+        self.want_parity(cx, durable, region);
     }
 
     /// Frees a segment if nothing needs it any more.
-    pub(crate) fn retire_segment(&mut self, index: u32) {
-        let logs = self.logs.as_mut().expect("segments are in logs");
-        if let Some(buffer) = logs.retire(index) {
-            self.cx.buffers.release(buffer);
-            self.logs.as_mut().expect("segments are in logs").freed = true;
+    pub(crate) fn retire_segment(&mut self, cx: &mut Context, index: u32) {
+        if let Some(buffer) = self.retire(index) {
+            cx.buffers.release(buffer);
+            self.freed = true;
         }
     }
 
-    /// Wakes jobs that wait for a buffer, makes room for them, and starts reintegrations.
-    pub(crate) fn pump_logs(&mut self) -> bool {
-        let Some(logs) = &mut self.logs else { return false };
-        if std::mem::take(&mut logs.freed) && !logs.pool_waiters.is_empty() {
-            self.retry_pool_waiters();
-            return true;
+    /// Makes room for jobs that wait, writes entries of commit logs, recovers regions, and starts
+    /// reintegrations. `hosts_wait` says whether some request is not answered yet. Returns whether
+    /// it did anything.
+    pub(crate) fn pump(&mut self, cx: &mut Context, durable: &mut Durable, hosts_wait: bool) -> bool {
+        if !self.exist() {
+            return false;
         }
-        if !logs.pool_waiters.is_empty() && self.relieve_pool() || self.pump_commits() || self.pump_recovery()
+        if !self.pool_waiters.is_empty() && self.relieve_pool(cx, durable)
+            || self.pump_commits(cx, durable)
+            || self.pump_recovery(cx, durable, hosts_wait)
         {
             return true;
         }
         // Parity is not written before all members know of the session, or of a member's exclusion.
-        !self.durable.barrier() && self.start_reintegrations()
+        !durable.barrier() && self.start_reintegrations(cx, durable)
     }
 
     /// The pool is exhausted: the fullest open buffer is appended although it is not full. Returns
     /// whether there was one.
-    fn relieve_pool(&mut self) -> bool {
-        let logs = self.logs.as_mut().expect("a pool of log buffers");
-        let busy = logs.appending > 0 || logs.running > 0 || !logs.queue.is_empty();
+    fn relieve_pool(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
+        let busy = self.appending > 0 || self.running > 0 || !self.queue.is_empty();
         if busy {
             return false;
         }
         // Segments that the watermark policy keeps back are appended first.
-        if let Some(region) = self.kept_back() {
-            self.append_ready(region);
+        if let Some(region) = self.kept_back(cx, durable) {
+            self.append_ready(cx, durable, region);
             return true;
         }
-        let logs = self.logs.as_mut().expect("a pool of log buffers");
-        let idle = logs.open_segments().filter(|index| logs.segment(*index).unfilled == 0);
-        let fullest = idle.max_by_key(|index| logs.segment(*index).used);
+        let idle = self.open_segments().filter(|index| self.segment(*index).unfilled == 0);
+        let fullest = idle.max_by_key(|index| self.segment(*index).used);
         let Some(index) = fullest else { return false };
-        let region = logs.segment(index).region;
-        logs.close(index);
-        self.cx.counters.short_segments += 1;
-        self.append_ready(region);
+        let region = self.segment(index).region;
+        self.close(index);
+        cx.counters.short_segments += 1;
+        self.append_ready(cx, durable, region);
         true
     }
 
     /// Before the array stops, all records in memory go to the log, or to the parity. Called
     /// repeatedly, when no other work is under way. If the number of buffers does not fall over
     /// several calls, they can go nowhere, and the result is [`Closing::Stuck`].
-    pub(crate) fn close_logs(&mut self) -> Closing {
-        let Some(logs) = &mut self.logs else { return Closing::Done };
-        let held = |index: &u32| logs.segment(*index).buffer.is_some();
+    pub(crate) fn close_logs(&mut self, cx: &mut Context, durable: &mut Durable) -> Closing {
+        let held = |index: &u32| self.segment(*index).buffer.is_some();
         let holding = |log: &&RegionLog| log.segments.iter().any(held);
         let segments: usize =
-            logs.regions.values().map(|log| log.segments.iter().filter(|index| held(index)).count()).sum();
+            self.regions.values().map(|log| log.segments.iter().filter(|index| held(index)).count()).sum();
         let regions: Vec<Region> =
-            logs.regions.iter().filter(|(_, log)| holding(log)).map(|(region, _)| *region).collect();
+            self.regions.iter().filter(|(_, log)| holding(log)).map(|(region, _)| *region).collect();
         if regions.is_empty() {
             return Closing::Done;
         }
-        if !logs.closing.goes_on(segments) {
+        if !self.closing.goes_on(segments) {
             return Closing::Stuck;
         }
         for region in regions {
-            let logs = self.logs.as_mut().expect("it was there");
-            if let Some(open) = logs.region(region).open {
-                logs.close(open);
+            if let Some(open) = self.region(region).open {
+                self.close(open);
             }
-            self.append_ready(region);
+            self.append_ready(cx, durable, region);
         }
         Closing::UnderWay
     }

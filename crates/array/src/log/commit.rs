@@ -22,14 +22,15 @@
 
 pub(super) mod logs;
 
-use self::logs::{CommitLog, CommitLogs, EntryName, GROUP, LONGEST};
+use self::logs::{CommitLog, EntryName, GROUP, LONGEST};
 
 use parlour_units::{Region, Sectors, Slot, Unit};
 
 use super::ring::{Placed, Ring};
 use super::{Logs, RegionLog, Reservation, SegmentState};
-use crate::array::Array;
 use crate::columns::Columns;
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::effect::{Action, Class};
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
@@ -39,18 +40,14 @@ use crate::ids::JobId;
 use crate::job::Kind;
 use crate::plan::{LogMethod, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
+use crate::signal::Signal;
 
-impl Array {
-    /// The slot whose commit log has `region`'s records and intents.
-    pub(crate) fn commit_slot(&self, region: Region) -> Slot {
-        self.cx.geometry.layout().commit_slot(region).expect("a logged layout")
-    }
-
+impl Logs {
     /// Reserves the space that the job's records take in the commit log, or parks the job.
-    pub(crate) fn pass_commit_space(&mut self, id: JobId) -> bool {
-        let block = self.cx.geometry.block();
-        let units = u64::from(self.cx.geometry.layout().data_units()) + 1;
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn pass_commit_space(&mut self, cx: &mut Context, id: JobId) -> bool {
+        let block = cx.geometry.block();
+        let units = u64::from(cx.geometry.layout().data_units()) + 1;
+        let job = cx.jobs.stripe(id);
         let (region, held) = (job.region, job.commit_space);
         if !held.is_zero() {
             return true;
@@ -63,93 +60,89 @@ impl Array {
             Some(LogMethod::Zero) => entry_length(1, Sectors::ZERO, Sectors::ZERO, block),
             // A piece is cut where a segment ends: each segment that it touches adds one record.
             _ => {
-                let segments = columns / self.logs.as_ref().expect("writes are logged").payload() + 2;
+                let segments = columns / self.payload() + 2;
                 entry_length(job.pieces.len() as u64 + segments, columns, columns, block)
             }
         };
-        let slot = self.commit_slot(region);
-        let commits = self.commits();
+        let slot = commit_slot(cx, region);
+        let commits = &mut self.commits;
         let fits = commits.reserve(slot, need);
         if fits {
-            self.cx.jobs.stripe(id).commit_space = need;
+            cx.jobs.stripe(id).commit_space = need;
         } else {
             commits.waiters.push_back(id);
-            self.cx.counters.pool_waits += 1;
+            cx.counters.pool_waits += 1;
         }
         fits
     }
 
     /// Gives back the space that [`Array::pass_commit_space`] reserved.
-    pub(crate) fn give_back_commit_space(&mut self, id: JobId) {
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn give_back_commit_space(&mut self, cx: &mut Context, id: JobId) {
+        let job = cx.jobs.stripe(id);
         let (region, length) = (job.region, std::mem::take(&mut job.commit_space));
         if !length.is_zero() {
-            let slot = self.commit_slot(region);
-            self.commits().give_back(slot, length);
-            self.wake_commit_waiters();
+            let slot = commit_slot(cx, region);
+            self.commits.give_back(slot, length);
+            self.wake_commit_waiters(cx);
         }
     }
 
-    pub(crate) fn commits(&mut self) -> &mut CommitLogs {
-        self.logs.as_mut().and_then(|logs| logs.commits.as_mut()).expect("records are committed durably")
-    }
-
-    pub(crate) fn wake_commit_waiters(&mut self) {
-        let commits = self.logs.as_mut().and_then(|logs| logs.commits.as_mut());
-        if let Some(commits) = commits {
-            self.cx.runnable.extend(commits.waiters.drain(..));
-        }
+    /// Jobs that wait for space look again.
+    pub(crate) fn wake_commit_waiters(&mut self, cx: &mut Context) {
+        cx.runnable.extend(self.commits.waiters.drain(..));
     }
 
     /// The job goes on when its records are durable.
-    pub(crate) fn await_commit(&mut self, id: JobId) {
-        let region = self.cx.jobs.stripe(id).region;
-        let slot = self.commit_slot(region);
-        self.commits().log(slot).waiting.push_back(id);
+    pub(crate) fn await_commit(&mut self, cx: &mut Context, id: JobId) {
+        let region = cx.jobs.stripe(id).region;
+        let slot = commit_slot(cx, region);
+        self.commits.log(slot).waiting.push_back(id);
     }
 
     /// Writes entries, flushes and frees space, as far as there is a reason to. Returns whether it
     /// did anything.
-    pub(crate) fn pump_commits(&mut self) -> bool {
-        let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) else { return false };
-        if !commits.orphans.is_empty() && self.durable.bitmap().all_resync_is_durable() {
-            commits.adopt();
+    pub(crate) fn pump_commits(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
+        if !self.commits.exist() {
+            return false;
         }
-        if commits.release() {
-            self.wake_commit_waiters();
+        if !self.commits.orphans.is_empty() && durable.bitmap().all_resync_is_durable() {
+            self.commits.adopt();
+        }
+        if self.commits.release() {
+            self.wake_commit_waiters(cx);
             return true;
         }
-        self.start_entry() || self.press_commits()
+        self.start_entry(cx, durable) || self.press_commits(cx, durable)
     }
 
     /// Writes intents and records that wait, in rings where no entry is being written. Returns
     /// whether there were any.
-    fn start_entry(&mut self) -> bool {
-        if self.start_fresh_ring() {
+    fn start_entry(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
+        if self.start_fresh_ring(cx, durable) {
             return true;
         }
-        let logs = &self.commits().logs;
+        let logs = &self.commits.logs;
         let announced = logs.iter().position(|log| !log.intents.is_writing() && !log.announced.is_empty());
         let waiting = logs.iter().position(|log| !log.records.is_writing() && !log.waiting.is_empty());
-        let Some(index) = announced.or(waiting).filter(|_| !self.durable.barrier()) else { return false };
+        let Some(index) = announced.or(waiting).filter(|_| !durable.barrier()) else { return false };
         let slot = Slot::new(index as u16);
-        let block = self.cx.geometry.block();
+        let block = cx.geometry.block();
         let part = if announced.is_some() { CommitPart::Intents } else { CommitPart::Records };
-        let log = self.commits().log(slot);
+        let log = self.commits.log(slot);
         let length = match part {
             CommitPart::Intents => {
                 log.announced.front().map_or(Sectors::ZERO, |waiting| waiting.told.header_length(block))
             }
-            CommitPart::Records => self.group(slot).1,
+            CommitPart::Records => self.group(cx, slot).1,
         };
-        let ring = self.commits().log(slot).ring(part);
+        let ring = self.commits.log(slot).ring(part);
         if !ring.fits(length) && ring.lags() {
-            self.write_mark(slot, part);
+            self.write_mark(cx, slot, part);
             return true;
         }
-        match announced.and_then(|_| self.commits().log(slot).announced.pop_front()) {
-            Some(intent) => self.write_intent(slot, intent),
-            None => self.start_commit(slot),
+        match announced.and_then(|_| self.commits.log(slot).announced.pop_front()) {
+            Some(intent) => self.write_intent(cx, slot, intent),
+            None => self.start_commit(cx, slot),
         }
         true
     }
@@ -157,60 +150,61 @@ impl Array {
     /// Writes this session's first entry, which is empty, to a ring that has no entry of this
     /// session. (At the next opening a ring without one counts as lost.) Returns whether there was
     /// such a ring.
-    fn start_fresh_ring(&mut self) -> bool {
-        if !self.cx.writes || !self.durable.members_are_informed(&self.cx) {
+    fn start_fresh_ring(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
+        if !cx.writes || !durable.members_are_informed(cx) {
             return false;
         }
-        let Some((slot, part)) = self.fresh_ring(|ring| !ring.is_writing()) else { return false };
-        self.write_mark(slot, part);
+        let Some((slot, part)) = self.fresh_ring(cx, |ring| !ring.is_writing()) else { return false };
+        self.write_mark(cx, slot, part);
         true
     }
 
     /// A ring of a standing member that has no entry of this session.
-    fn fresh_ring(&self, wanted: impl Fn(&Ring) -> bool) -> Option<(Slot, CommitPart)> {
-        let logs = &self.logs.as_ref()?.commits.as_ref()?.logs;
-        let rings = self
-            .cx
-            .roster
-            .standing()
-            .flat_map(|(slot, _)| [CommitPart::Records, CommitPart::Intents].map(|part| (slot, part)));
-        let mut rings = rings.into_iter();
-        rings.find(|(slot, part)| {
-            let ring = logs[slot.as_usize()].part(*part);
-            ring.is_fresh() && wanted(ring)
-        })
+    fn fresh_ring(&self, cx: &Context, wanted: impl Fn(&Ring) -> bool) -> Option<(Slot, CommitPart)> {
+        let logs = (0..).map(Slot::new).zip(&self.commits.logs);
+        let standing = logs.filter(|(slot, _)| cx.roster.member_at(*slot).is_some());
+        let parts = [CommitPart::Records, CommitPart::Intents];
+        let mut rings = standing.flat_map(|(slot, log)| parts.map(|part| (slot, part, log.part(part))));
+        let fresh = rings.find(|(.., ring)| ring.is_fresh() && wanted(ring));
+        fresh.map(|(slot, part, _)| (slot, part))
     }
 
     /// Whether all commit logs have an entry of this session.
-    pub(crate) fn commit_logs_are_begun(&self) -> bool {
-        self.fresh_ring(|_| true).is_none()
+    pub(crate) fn commit_logs_are_begun(&self, cx: &Context) -> bool {
+        self.fresh_ring(cx, |_| true).is_none()
     }
 
     /// Writes an empty entry.
-    fn write_mark(&mut self, slot: Slot, part: CommitPart) {
-        let header = self.begin_entry(slot, part, Told::default(), 0, 0);
+    fn write_mark(&mut self, cx: &mut Context, slot: Slot, part: CommitPart) {
+        let header = self.begin_entry(cx, slot, part, Told::default(), 0, 0);
         let kind = Kind::CommitMark { slot, part };
-        self.write_entry(slot, header, Vec::new(), kind);
+        self.write_entry(cx, slot, header, Vec::new(), kind);
     }
 
     /// An empty entry is durable, unless its member was failed meanwhile.
-    pub(crate) fn mark_done(&mut self, id: JobId) {
-        let job = self.cx.jobs.get_mut(id);
+    pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId) {
+        let job = cx.jobs.get_mut(id);
         let turn = job.turn;
         let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
-        self.cx.jobs.end(id);
-        let stands = self.cx.roster.member_since(slot, turn).is_some();
-        self.commits().written(slot, part, stands);
+        cx.jobs.end(id);
+        let stands = cx.roster.member_since(slot, turn).is_some();
+        self.commits.written(slot, part, stands);
     }
 
     /// An empty entry could not be written, and neither can the entries that wait behind it.
-    pub(crate) fn mark_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let job = self.cx.jobs.get_mut(id);
+    pub(crate) fn mark_broken(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        id: JobId,
+        failures: &[FailedAccess],
+    ) {
+        let job = cx.jobs.get_mut(id);
         let turn = job.turn;
         let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
-        self.cx.jobs.end(id);
-        let stands = self.cx.roster.member_since(slot, turn).is_some();
-        let log = self.commits().log(slot);
+        cx.jobs.end(id);
+        let stands = cx.roster.member_since(slot, turn).is_some();
+        let log = self.commits.log(slot);
         log.ring(part).written(false);
         if stands {
             log.ring(part).give_up_beginning();
@@ -218,13 +212,13 @@ impl Array {
         match part {
             CommitPart::Records => {
                 for job in std::mem::take(&mut log.waiting) {
-                    self.cx.release_buffers(job);
-                    self.stripe_broken(job, failures);
+                    cx.release_buffers(job);
+                    cx.signal(Signal::Broken(job, failures.to_vec()));
                 }
             }
             CommitPart::Intents => {
                 for waiting in std::mem::take(&mut log.announced) {
-                    self.pass_without_intent(waiting.region);
+                    self.pass_without_intent(cx, durable, waiting.region);
                 }
             }
         }
@@ -232,14 +226,13 @@ impl Array {
 
     /// The number of waiting jobs of `slot` that the next entry takes, and the entry's greatest
     /// length.
-    fn group(&mut self, slot: Slot) -> (usize, Sectors) {
-        let log = &self.logs.as_ref().and_then(|logs| logs.commits.as_ref()).expect("commit logs").logs
-            [slot.as_usize()];
+    fn group(&mut self, cx: &mut Context, slot: Slot) -> (usize, Sectors) {
+        let log = &self.commits.logs[slot.as_usize()];
         let most = Sectors::new(log.records.length() / LONGEST);
         let waiting: Vec<JobId> = log.waiting.iter().take(GROUP).copied().collect();
         let mut length = Sectors::ZERO;
         for (index, id) in waiting.iter().enumerate() {
-            let space = self.cx.jobs.stripe(*id).commit_space;
+            let space = cx.jobs.stripe(*id).commit_space;
             if index > 0 && length + space > most {
                 return (index, length);
             }
@@ -250,53 +243,53 @@ impl Array {
 
     /// Where a commit log fills up, makes old entries superfluous: their records go to their
     /// regions' logs, and their data is flushed.
-    fn press_commits(&mut self) -> bool {
-        let commits = self.commits();
+    fn press_commits(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
+        let commits = &mut self.commits;
         if !commits.presses() {
             return false;
         }
         if !commits.flushing && commits.wants_flush() {
-            self.start_commit_flush();
+            self.start_commit_flush(cx);
             return true;
         }
-        if let Some(region) = self.kept_back() {
-            self.append_ready(region);
+        if let Some(region) = self.kept_back(cx, durable) {
+            self.append_ready(cx, durable, region);
             return true;
         }
-        if self.commits().wants_table() && self.logs.as_ref().is_some_and(Logs::awaits_table) {
-            self.durable.want_table();
+        if self.commits.wants_table() && self.awaits_table() {
+            durable.want_table();
         }
         let open = self.low_space_segment();
         if let Some(index) = open {
-            let logs = self.logs.as_mut().expect("a commit log is beside logs");
-            let region = logs.segment(index).region;
-            logs.close(index);
-            self.cx.counters.short_segments += 1;
-            self.append_ready(region);
+            let region = self.segment(index).region;
+            self.close(index);
+            cx.counters.short_segments += 1;
+            self.append_ready(cx, durable, region);
         }
         open.is_some()
     }
 
     /// A region with segments that are ready to be appended, and with no other work under way.
-    pub(crate) fn kept_back(&self) -> Option<Region> {
-        let logs = self.logs.as_ref().filter(|_| self.durable.session_is_known(&self.cx))?;
+    pub(crate) fn kept_back(&self, cx: &Context, durable: &Durable) -> Option<Region> {
+        if !durable.session_is_known(cx) {
+            return None;
+        }
         let idle = |log: &RegionLog| {
             log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none()
         };
-        let mut regions = logs.sealed.iter().filter(|region| idle(&logs.regions[region]));
-        regions.find(|region| logs.next_ready(*region).is_some())
+        let mut regions = self.sealed.iter().filter(|region| idle(&self.regions[region]));
+        regions.find(|region| self.next_ready(*region).is_some())
     }
 
     /// An open segment that can be closed and whose records keep the older half of a commit log in
     /// use. Only commit logs that are low on space are considered, unless jobs wait for space.
     fn low_space_segment(&self) -> Option<u32> {
-        let logs = self.logs.as_ref()?;
-        let commits = logs.commits.as_ref()?;
+        let commits = &self.commits;
         let waited_for = !commits.waiters.is_empty();
         let middle = |log: &CommitLog| log.is_low_on_space().then(|| log.records.middle());
         let middles: Vec<Option<u64>> = commits.logs.iter().map(middle).collect();
         let old = |index: &u32| {
-            let segment = logs.segment(*index);
+            let segment = self.segment(*index);
             let name = segment.commits.iter().copied().flatten().next();
             let middle = |name: EntryName| middles[name.slot.as_usize()];
             let oldest = |name: EntryName| middle(name).is_some_and(|middle| name.number <= middle);
@@ -304,55 +297,61 @@ impl Array {
                 && segment.unfilled == 0
                 && segment.state == SegmentState::Open
         };
-        logs.open_segments().find(old)
+        self.open_segments().find(old)
     }
 
     /// Writes the records of all waiting jobs that fit, as one entry.
-    fn start_commit(&mut self, slot: Slot) {
+    fn start_commit(&mut self, cx: &mut Context, slot: Slot) {
         let (mut told, mut spans, mut jobs) = (Told::default(), Vec::new(), Vec::new());
-        let (count, _) = self.group(slot);
-        let group: Vec<JobId> = self.commits().log(slot).waiting.drain(..count).collect();
+        let (count, _) = self.group(cx, slot);
+        let group: Vec<JobId> = self.commits.log(slot).waiting.drain(..count).collect();
         for id in group {
-            let records = self.tell_records(id, &mut told, &mut spans);
+            let records = self.tell_records(cx, id, &mut told, &mut spans);
             jobs.push((id, records));
         }
         let unlanded = jobs.len() as u32;
-        let header = self.begin_entry(slot, CommitPart::Records, told, 0, unlanded);
+        let header = self.begin_entry(cx, slot, CommitPart::Records, told, 0, unlanded);
         let kind = Kind::Commit { slot, number: header.number, jobs };
-        self.write_entry(slot, header, spans, kind);
+        self.write_entry(cx, slot, header, spans, kind);
     }
 
     /// Assigns a number and a place to a new entry.
     pub(crate) fn begin_entry(
         &mut self,
+        cx: &mut Context,
         slot: Slot,
         part: CommitPart,
         told: Told,
         unstored: u32,
         unlanded: u32,
     ) -> EntryHeader {
-        let length = told.header_length(self.cx.geometry.block()) + told.payload();
-        let placed = self.commits().log(slot).ring(part).append(length, unstored, unlanded);
+        let length = told.header_length(cx.geometry.block()) + told.payload();
+        let placed = self.commits.log(slot).ring(part).append(length, unstored, unlanded);
         let Placed { number, at, tail, previous } = placed;
         EntryHeader { number, at, tail, previous, told }
     }
 
     /// Adds what a job commits to an entry: its records, with the checksums that the job's plan has
     /// computed, and the location of their payload.
-    fn tell_records(&mut self, id: JobId, told: &mut Told, spans: &mut Vec<Span>) -> Vec<Record> {
-        let units = u64::from(self.cx.geometry.layout().data_units()) + 1;
-        let stripe = self.cx.jobs.stripe(id).window.stripe;
-        let stripe = self.cx.geometry.region_of(stripe).1;
-        let job = self.cx.jobs.get_mut(id);
+    fn tell_records(
+        &mut self,
+        cx: &mut Context,
+        id: JobId,
+        told: &mut Told,
+        spans: &mut Vec<Span>,
+    ) -> Vec<Record> {
+        let units = u64::from(cx.geometry.layout().data_units()) + 1;
+        let stripe = cx.jobs.stripe(id).window.stripe;
+        let stripe = cx.geometry.region_of(stripe).1;
+        let job = cx.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
         let Some(Kind::Stripe(job)) = &job.kind else { unreachable!("a stripe job commits records") };
-        let logs = self.logs.as_mut().expect("records are committed to logs");
         let (region, mut sums) = (job.region, sums.iter().copied());
         let mut payload = told.payload();
         let mut records = Vec::with_capacity(job.fragments.len().max(1));
         let mut tell = |unit, kind, columns: Columns, start, changes: Vec<Change>| {
             let digest = payload_digest(kind, &changes);
-            let sequence = logs.next_sequence();
+            let sequence = self.next_sequence();
             let record = Record { sequence, stripe, unit, kind, columns, start, digest };
             let stored = Record { start: payload, ..record };
             payload += record.payload();
@@ -378,7 +377,7 @@ impl Array {
             tell(fragment.unit, RecordKind::Update, fragment.columns, reservation.start, changes);
         }
         let span = |reservation: &Reservation| {
-            let buffer = logs
+            let buffer = self
                 .segment(reservation.segment)
                 .buffer
                 .expect("what is reserved is in memory until it is filled");
@@ -390,117 +389,130 @@ impl Array {
     }
 
     /// Writes an entry whose payload is `spans`.
-    pub(crate) fn write_entry(&mut self, slot: Slot, header: EntryHeader, spans: Vec<Span>, kind: Kind) {
+    pub(crate) fn write_entry(
+        &mut self,
+        cx: &mut Context,
+        slot: Slot,
+        header: EntryHeader,
+        spans: Vec<Span>,
+        kind: Kind,
+    ) {
         let (part, lax) = match &kind {
             Kind::CommitMark { part, .. } => (*part, false),
             Kind::Intent { .. } => (CommitPart::Intents, is_planted(Bug::IntentNotDurable)),
             _ => (CommitPart::Records, is_planted(Bug::CommitNotDurable)),
         };
-        let (start, length) = self.cx.geometry.commit_part(part);
-        let block = self.cx.geometry.block();
+        let (start, length) = cx.geometry.commit_part(part);
+        let block = cx.geometry.block();
         let entry = header.length(block);
         let head = header.told.header_length(block);
         let at = start + Sectors::new(header.at % length.get());
         let class = if matches!(kind, Kind::CommitMark { .. }) { Class::Metadata } else { Class::Log };
-        let id = self.cx.jobs.start(kind, class);
-        let job = self.cx.jobs.get_mut(id);
+        let id = cx.jobs.start(kind, class);
+        let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
-        job.metadata = header.encode(self.cx.identity, block);
+        job.metadata = header.encode(cx.identity, block);
         job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
         job.plan.spans.extend(spans);
         job.plan.close(Action::Write { member: slot.into(), at, length: entry, durable: !lax }, 0);
-        self.start_plan(id, None, &[]);
+        cx.run_own(id);
     }
 
     /// The entry is durable: its records count, and their jobs go on to write the data. If the
     /// entry's member was failed meanwhile, the entry is lost with it.
-    pub(crate) fn commit_done(&mut self, id: JobId) {
-        let job = self.cx.jobs.get(id);
+    pub(crate) fn commit_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
+        let job = cx.jobs.get(id);
         if let Some(Kind::Commit { slot, .. }) = &job.kind
-            && self.cx.roster.member_since(*slot, job.turn).is_none()
+            && cx.roster.member_since(*slot, job.turn).is_none()
         {
-            return self.commit_broken(id, &[]);
+            return self.commit_broken(cx, id, &[]);
         }
-        let Some(Kind::Commit { slot, number, jobs }) = self.cx.jobs.get_mut(id).kind.take() else {
+        let Some(Kind::Commit { slot, number, jobs }) = cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
-        self.cx.jobs.end(id);
-        self.commits().written(slot, CommitPart::Records, true);
+        cx.jobs.end(id);
+        self.commits.written(slot, CommitPart::Records, true);
         let name = EntryName { slot, part: CommitPart::Records, number };
         for (job, records) in jobs {
-            self.committed(job, name, &records);
+            self.committed(cx, durable, job, name, &records);
         }
     }
 
-    fn committed(&mut self, id: JobId, name: EntryName, records: &[Record]) {
-        self.give_back_commit_space(id);
-        let job = self.cx.jobs.stripe(id);
+    fn committed(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        id: JobId,
+        name: EntryName,
+        records: &[Record],
+    ) {
+        self.give_back_commit_space(cx, id);
+        let job = cx.jobs.stripe(id);
         let region = job.region;
         let reservations = std::mem::take(&mut job.reservations);
         job.fragments.clear();
-        let logs = self.logs.as_mut().expect("records are committed to logs");
         for (reservation, record) in reservations.iter().zip(records) {
-            logs.commit_record(reservation.segment, *record, Some(name));
+            self.commit_record(reservation.segment, *record, Some(name));
         }
         if records.iter().any(|record| record.kind == RecordKind::Zero) {
-            self.commits().zeroes.insert(region, name);
+            self.commits.zeroes.insert(region, name);
         }
-        let log = self.logs.as_mut().expect("it was there").region(region);
+        let log = self.region(region);
         log.landing[log.epoch] += 1;
         let epoch = log.epoch;
-        let many = self.logs.as_ref().is_some_and(|logs| logs.records > self.cx.tuning.live_records);
-        let job = self.cx.jobs.stripe(id);
+        let many = self.records > cx.tuning.live_records;
+        let job = cx.jobs.stripe(id);
         (job.committed, job.entry) = (true, Some((name, epoch)));
-        self.after_reservations(&reservations);
-        if self.durable.bitmap().needs_resync(region) {
-            self.append_ready(region);
+        self.after_reservations(cx, durable, &reservations);
+        if durable.bitmap().needs_resync(region) {
+            self.append_ready(cx, durable, region);
         } else if many {
-            self.want_parity(region);
+            self.want_parity(cx, durable, region);
         }
-        self.go_on(id);
+        cx.go_on(id);
     }
 
     /// The data of a committed write was written, or never will be.
-    pub(crate) fn landed(&mut self, region: Region, name: EntryName, epoch: usize) {
-        self.commits().landed(name);
-        let log = self.logs.as_mut().expect("a commit log is beside logs").region(region);
+    pub(crate) fn landed(&mut self, cx: &mut Context, region: Region, name: EntryName, epoch: usize) {
+        self.commits.landed(name);
+        let log = self.region(region);
         log.landing[epoch] -= 1;
         if log.landing[epoch] == 0 {
-            self.reintegration_landed(region);
+            self.reintegration_landed(cx, region);
         }
     }
 
     /// The entry could not be written: its jobs are planned again for the array as it now is.
-    pub(crate) fn commit_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Commit { slot, jobs, .. }) = self.cx.jobs.get_mut(id).kind.take() else {
+    pub(crate) fn commit_broken(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) {
+        let Some(Kind::Commit { slot, jobs, .. }) = cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a commit")
         };
-        self.cx.jobs.end(id);
-        self.commits().written(slot, CommitPart::Records, false);
+        cx.jobs.end(id);
+        self.commits.written(slot, CommitPart::Records, false);
         for (job, _) in jobs {
-            self.cx.release_buffers(job);
-            self.stripe_broken(job, failures);
+            cx.release_buffers(job);
+            cx.signal(Signal::Broken(job, failures.to_vec()));
         }
     }
 
-    fn start_commit_flush(&mut self) {
+    fn start_commit_flush(&mut self, cx: &mut Context) {
         let turn = self.begin_covering_flush();
-        self.commits().flushing = true;
-        let id = self.cx.jobs.start(Kind::CommitFlush { turn }, Class::Log);
+        self.commits.flushing = true;
+        let id = cx.jobs.start(Kind::CommitFlush { turn }, Class::Log);
         if !is_planted(Bug::CommitFlushSkipped) {
-            self.cx.plan_flushes(id);
+            cx.plan_flushes(id);
         }
-        self.start_plan(id, None, &[]);
+        cx.run_own(id);
     }
 
     /// All data that was written before the flush began is durable. If a member failed meanwhile,
     /// the flush is tried again.
-    pub(crate) fn commit_flushed(&mut self, id: JobId, whole: bool) {
-        let Some(Kind::CommitFlush { turn }) = self.cx.jobs.get_mut(id).kind.take() else {
+    pub(crate) fn commit_flushed(&mut self, cx: &mut Context, id: JobId, whole: bool) {
+        let Some(Kind::CommitFlush { turn }) = cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush for commit logs")
         };
-        self.cx.jobs.end(id);
-        self.commits().flushing = false;
+        cx.jobs.end(id);
+        self.commits.flushing = false;
         if whole {
             self.flush_covered(turn);
         }
@@ -508,36 +520,41 @@ impl Array {
 
     /// A flush of all members begins. Returns its number, for [`Array::flush_covered`].
     pub(crate) fn begin_covering_flush(&mut self) -> u64 {
-        let commits = self.commits();
+        let commits = &mut self.commits;
         commits.begun += 1;
         commits.begun
     }
 
     /// That flush is complete.
     pub(crate) fn flush_covered(&mut self, turn: u64) {
-        let commits = self.commits();
-        commits.complete = commits.complete.max(turn);
+        self.commits.complete = self.commits.complete.max(turn);
     }
 
     /// A member that stood in another slot may take `slot`. Old entries on that member must not
     /// have higher numbers than the entries that are still to be written.
     pub(crate) fn renumber_commit_log(&mut self, slot: Slot) {
-        if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
-            let rings = commits.logs.iter().flat_map(|log| [log.records.next(), log.intents.next()]);
-            let last = rings.max().unwrap_or(0);
-            let log = commits.log(slot);
-            log.records.renumber(last);
-            log.intents.renumber(last);
+        if !self.commits.exist() {
+            return;
         }
+        let rings = self.commits.logs.iter().flat_map(|log| [log.records.next(), log.intents.next()]);
+        let last = rings.max().unwrap_or(0);
+        let log = self.commits.log(slot);
+        log.records.renumber(last);
+        log.intents.renumber(last);
     }
 
     /// The member in `slot` is gone, and its commit log with it.
-    pub(crate) fn forget_commit_log(&mut self, slot: Slot) {
-        if let Some(commits) = self.logs.as_mut().and_then(|logs| logs.commits.as_mut()) {
-            let log = commits.log(slot);
+    pub(crate) fn forget_commit_log(&mut self, cx: &mut Context, slot: Slot) {
+        if self.commits.exist() {
+            let log = self.commits.log(slot);
             log.records.forget();
             log.intents.forget();
-            self.wake_commit_waiters();
+            self.wake_commit_waiters(cx);
         }
     }
+}
+
+/// The slot whose commit log has `region`'s records and intents.
+pub(super) fn commit_slot(cx: &Context, region: Region) -> Slot {
+    cx.geometry.layout().commit_slot(region).expect("a logged layout")
 }

@@ -14,70 +14,75 @@ use std::collections::{BTreeMap, BTreeSet};
 use parlour_units::{Region, Sectors};
 
 use super::{LoadState, Segment, SegmentState};
-use crate::array::Array;
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::effect::{Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::format::segment::{Header, Record};
 use crate::ids::JobId;
 use crate::job::Kind;
+use crate::log::Logs;
 use crate::plan::{Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
+use crate::signal::Signal;
 use crate::status::Event;
+use crate::update;
 
-impl Array {
+impl Logs {
     /// Reads headers of `region`'s log until the records that the table counts are found.
-    pub(crate) fn start_load(&mut self, region: Region) {
-        let turn = self.cx.roster.turn();
-        let logs = self.logs.as_mut().expect("only logs are loaded");
-        logs.begin_recovery(region);
-        logs.region(region).load = LoadState::Loading;
-        self.go_on_loading(Load {
-            region,
-            turn,
-            found: BTreeMap::new(),
-            unreadable: BTreeSet::new(),
-            copy: Copy::First,
-            asked: Vec::new(),
-        });
+    pub(crate) fn start_load(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        let turn = cx.roster.turn();
+        self.begin_recovery(region);
+        self.region(region).load = LoadState::Loading;
+        self.go_on_loading(
+            cx,
+            durable,
+            Load {
+                region,
+                turn,
+                found: BTreeMap::new(),
+                unreadable: BTreeSet::new(),
+                copy: Copy::First,
+                asked: Vec::new(),
+            },
+        );
     }
 
-    fn go_on_loading(&mut self, mut load: Load) {
-        let shape = self.cx.geometry.layout().logs().expect("a logged layout");
+    fn go_on_loading(&mut self, cx: &mut Context, durable: &mut Durable, mut load: Load) {
+        let shape = cx.geometry.layout().logs().expect("a logged layout");
         // (At least one header is always read, so that a load never ends inside the call that
         // starts it.)
         let complete = !load.asked.is_empty() && self.is_loaded(&load);
         let Some((copy, positions)) = load.next(shape.segments()).filter(|_| !complete) else {
-            return self.understand_headers(load, complete);
+            return self.understand_headers(cx, durable, load, complete);
         };
         (load.copy, load.asked) = (copy, positions);
-        let logs = self.logs.as_ref().expect("only logs are loaded");
-        let (header, length) = (logs.header, logs.segment_length);
+        let (header, length) = (self.header, self.segment_length);
         let mut plan = Plan::of(Strategy::Metadata);
         let mut start = Sectors::ZERO;
         for position in &load.asked {
             let (sublog, offset) = shape.segment_at(*position);
-            let location = self.cx.geometry.layout().sublog_at(load.region, sublog).expect("a logged layout");
+            let location = cx.geometry.layout().sublog_at(load.region, sublog).expect("a logged layout");
             let offset = if copy == Copy::First { offset } else { offset + length - header };
-            let at = self.cx.geometry.data_start() + (location.at + offset).from_start();
+            let at = cx.geometry.data_start() + (location.at + offset).from_start();
             plan.read(location.slot, at, Span::new(Source::Metadata, start, header));
             start += header;
         }
         let turn = load.turn;
-        let id = self.cx.jobs.start(Kind::Load(Box::new(load)), Class::Log);
-        let job = self.cx.jobs.get_mut(id);
+        let id = cx.jobs.start(Kind::Load(Box::new(load)), Class::Log);
+        let job = cx.jobs.get_mut(id);
         job.plan = plan;
         job.metadata.resize(start.bytes().as_usize(), 0);
-        self.start_plan_of(id, turn, None, &[]);
+        cx.run(id, turn, None, &[]);
     }
 
     /// Whether the headers that were read hold all records that the table counts.
     fn is_loaded(&self, load: &Load) -> bool {
-        let logs = self.logs.as_ref().expect("only logs are loaded");
         let region = load.region.as_usize();
         is_complete(
             &load.newest_first(),
-            logs.stored[region],
-            logs.applied[region],
+            self.stored[region],
+            self.applied[region],
             &self.held_of(load.region),
         )
     }
@@ -85,45 +90,43 @@ impl Array {
     /// The records of `region` that a commit log holds. A crash may have cut a segment off behind
     /// its header; such records are taken from the commit log.
     fn held_of(&self, region: Region) -> BTreeSet<u64> {
-        let log = &self.logs.as_ref().expect("only logs are loaded").regions[&region];
+        let log = &self.regions[&region];
         log.recovery.iter().flat_map(|recovery| recovery.sequences()).collect()
     }
 
     /// Takes in the headers that were read.
-    pub(crate) fn load_done(&mut self, id: JobId) {
-        let job = self.cx.jobs.get_mut(id);
+    pub(crate) fn load_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
+        let job = cx.jobs.get_mut(id);
         let metadata = std::mem::take(&mut job.metadata);
         let Some(Kind::Load(mut load)) = job.kind.take() else { unreachable!("a load") };
-        self.cx.jobs.end(id);
-        let length = self.logs.as_ref().expect("only logs are loaded").header.bytes().as_usize();
+        cx.jobs.end(id);
+        let length = self.header.bytes().as_usize();
         for (position, bytes) in load.asked.iter().zip(metadata.chunks(length)) {
-            let header =
-                Header::decode(bytes, self.cx.identity).filter(|header| header.region == load.region);
+            let header = Header::decode(bytes, cx.identity).filter(|header| header.region == load.region);
             if let Some(header) = header {
                 load.unreadable.remove(position);
                 load.found.insert(*position, header);
             }
         }
-        self.go_on_loading(*load);
+        self.go_on_loading(cx, durable, *load);
     }
 
     /// All readable headers were read, or the headers that were read are `complete`.
-    fn understand_headers(&mut self, load: Load, complete: bool) {
+    fn understand_headers(&mut self, cx: &mut Context, durable: &mut Durable, load: Load, complete: bool) {
         let Load { region, turn, found, unreadable, .. } = &load;
         let (region, turn) = (*region, *turn);
         // If neither copy of a header can be read, it is not known what the log held.
         if !complete && !unreadable.is_empty() {
-            return self.give_log_up(region);
+            return self.give_log_up(cx, durable, region);
         }
         let held = self.held_of(region);
-        let logs = self.logs.as_mut().expect("only logs are loaded");
-        let (applied, before) = (logs.applied[region.as_usize()], logs.before);
-        logs.region(region).read_at = logs.stamp;
+        let (applied, before) = (self.applied[region.as_usize()], self.before);
+        self.region(region).read_at = self.stamp;
         let mut known = held.clone();
         let implausible = found.iter().find(|(_, header)| !header.is_within(before));
         let mut sound = (complete || is_planted(Bug::MissingRecordsIgnored)) && implausible.is_none();
         if let Some((position, _)) = implausible {
-            self.report_implausible_segment(region, *position);
+            self.report_implausible_segment(cx, region, *position);
         }
         for (position, header) in load.newest_first() {
             let shadow = header.records.iter().any(|record| held.contains(&record.sequence));
@@ -132,7 +135,7 @@ impl Array {
                 new && (record.sequence > applied || is_planted(Bug::AppliedRecordsCount))
             };
             let live: Vec<Record> = header.records.iter().copied().filter(counts).collect();
-            sound &= live.iter().all(|record| self.is_sound(record));
+            sound &= live.iter().all(|record| self.is_sound(cx, record));
             if sound && !live.is_empty() {
                 self.restore(region, position, header.stamp, live, turn);
             } else if shadow {
@@ -141,54 +144,56 @@ impl Array {
         }
         // A member may have been lost while its headers were read.
         if !sound {
-            self.cx.events.push_back(Event::LogDamaged { region, slots: self.log_slots(region).collect() });
+            cx.events.push_back(Event::LogDamaged {
+                region,
+                slots: update::log_slots(cx.geometry.layout(), region).collect(),
+            });
         }
         if !sound
-            || self.log_is_lost(region)
-            || self.is_recovering(region) && !self.remembered_log_stands(region)
+            || self.log_is_lost(cx, region)
+            || self.is_recovering(region) && !self.remembered_log_stands(cx, region)
         {
-            self.give_log_up(region);
+            self.give_log_up(cx, durable, region);
         } else if self.is_recovering(region) {
-            self.start_redo(region);
+            self.start_redo(cx, region);
         } else {
-            self.region_known(region);
+            self.region_known(cx, durable, region);
         }
     }
 
-    fn report_implausible_segment(&mut self, region: Region, position: u32) {
-        let layout = self.cx.geometry.layout();
+    fn report_implausible_segment(&mut self, cx: &mut Context, region: Region, position: u32) {
+        let layout = cx.geometry.layout();
         let (sublog, _) = layout.logs().expect("a logged layout").segment_at(position);
         if let Some(slot) = layout.sublog_slot(region, sublog) {
-            self.cx.events.push_back(Event::Implausible { slot, what: "log segment" });
+            cx.events.push_back(Event::Implausible { slot, what: "log segment" });
         }
     }
 
-    fn is_sound(&self, record: &Record) -> bool {
-        let payload = self.logs.as_ref().expect("only logs are loaded").payload();
+    fn is_sound(&self, cx: &Context, record: &Record) -> bool {
+        let payload = self.payload();
         let within = record.start + record.columns.length() <= payload;
-        record.suits(self.cx.geometry.layout()) && (!record.kind.has_payload() || within)
+        record.suits(cx.geometry.layout()) && (!record.kind.has_payload() || within)
     }
 
     /// The records in `position` are used from a commit log. The position is not overwritten while
     /// a table counts it.
     fn keep_shadow(&mut self, region: Region, position: u32) {
-        let log = self.logs.as_mut().expect("only logs are loaded").region(region);
+        let log = self.region(region);
         log.positions[position as usize] = true;
         log.shadows.push(position);
     }
 
     fn restore(&mut self, region: Region, position: u32, stamp: u64, records: Vec<Record>, turn: u64) {
-        let logs = self.logs.as_mut().expect("only logs are loaded");
-        logs.records += records.len() as u64;
+        self.records += records.len() as u64;
         for record in &records {
-            *logs.region(region).live.entry(record.stripe).or_default() += 1;
+            *self.region(region).live.entry(record.stripe).or_default() += 1;
         }
-        let index = logs.insert(Segment {
+        let index = self.insert(Segment {
             region,
             state: SegmentState::Stored,
             buffer: None,
             position: Some(position),
-            used: logs.payload(),
+            used: self.payload(),
             reserved: records.len() as u32,
             unfilled: 0,
             commits: vec![None; records.len()],
@@ -197,28 +202,34 @@ impl Array {
             turn,
             stamp,
         });
-        let log = logs.region(region);
+        let log = self.region(region);
         log.segments.push(index);
         log.positions[position as usize] = true;
     }
 
-    pub(crate) fn region_known(&mut self, region: Region) {
-        let log = self.logs.as_mut().expect("only logs are loaded").region(region);
+    pub(crate) fn region_known(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        let log = self.region(region);
         log.load = LoadState::Known;
         let nothing = log.live.is_empty();
-        let wanted = std::mem::take(&mut log.wanted) && !nothing && self.cx.roster.is_degraded();
-        self.cx.runnable.extend(log.waiters.drain(..));
+        let wanted = std::mem::take(&mut log.wanted) && !nothing && cx.roster.is_degraded();
+        cx.runnable.extend(log.waiters.drain(..));
         if wanted {
-            self.want_parity(region);
+            self.want_parity(cx, durable, region);
         }
-        self.append_ready(region);
-        self.resume_hosts();
+        self.append_ready(cx, durable, region);
+        cx.signal(Signal::FlushesMayStart);
     }
 
     /// Some headers could not be read. Each header is stored twice: either copy says whether the
     /// position is in use.
-    pub(crate) fn load_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let job = self.cx.jobs.get_mut(id);
+    pub(crate) fn load_broken(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        id: JobId,
+        failures: &[FailedAccess],
+    ) {
+        let job = cx.jobs.get_mut(id);
         let failed: Vec<bool> =
             job.actions().map(|action| failures.iter().any(|failure| failure.is_of(action))).collect();
         let Some(Kind::Load(load)) = &mut job.kind else { unreachable!("a load") };
@@ -231,34 +242,36 @@ impl Array {
                     Copy::First | Copy::Second => {}
                 }
             }
-            return self.load_done(id);
+            return self.load_done(cx, durable, id);
         }
         let turn = load.turn;
         job.kind = None;
-        self.cx.jobs.end(id);
+        cx.jobs.end(id);
         let of_space = failures.iter().any(|failure| failure.fault.is_of_space());
-        let stood = |slot| self.cx.roster.member_since(slot, turn).is_some();
-        if of_space && self.log_slots(region).all(stood) && !self.log_is_lost(region) {
-            self.stall_region(region);
+        let stood = |slot| cx.roster.member_since(slot, turn).is_some();
+        if of_space
+            && update::log_slots(cx.geometry.layout(), region).all(stood)
+            && !self.log_is_lost(cx, region)
+        {
+            self.stall_region(cx, region);
         } else {
-            self.give_log_up(region);
+            self.give_log_up(cx, durable, region);
         }
     }
 
     /// A region's log cannot be read. Nothing is redone from it, and the records and intents of the
     /// region in commit logs are of no use either.
-    pub(crate) fn give_log_up(&mut self, region: Region) {
-        let logs = self.logs.as_mut().expect("only logs are read");
-        let recovery = logs.end_recovery(region);
+    pub(crate) fn give_log_up(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        let recovery = self.end_recovery(region);
         if let Some(recovery) = &recovery {
-            let commits = self.commits();
+            let commits = &mut self.commits;
             recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.orphan(name));
         }
-        self.discard_log(region);
+        self.discard_log(cx, durable, region);
         // Jobs that waited for the recovery go on waiting until it is durable that the log does not
         // count.
         if recovery.is_some() {
-            self.resume_recovered_hosts();
+            cx.signal(Signal::ReadsMayGoOn);
         }
     }
 }

@@ -23,6 +23,7 @@ mod recover;
 mod reintegrate;
 mod ring;
 mod scan;
+mod standing;
 mod suits;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -213,11 +214,42 @@ pub(crate) struct Logs {
     pub(crate) freed: bool,
     /// Progress of a stop in taking buffers out of memory.
     closing: append::closing::ClosingProgress,
-    /// Present if records are durable before their data is written.
-    pub(crate) commits: Option<CommitLogs>,
+    /// Used if records are durable before their data is written.
+    pub(crate) commits: CommitLogs,
     /// Slots in whose commit log there are intents that cannot be finished until the array is
     /// opened again.
     pub(crate) blocked: BTreeSet<Slot>,
+}
+
+/// The sizes of logs and of the pool of buffers. All are 0 in a layout without logs.
+#[derive(Debug, Default)]
+struct Sizes {
+    segment: Sectors,
+    header: Sectors,
+    positions: u32,
+    pool_limit: u32,
+    least_buffers: u32,
+}
+
+impl Sizes {
+    fn of(geometry: &Geometry, tuning: &Tuning) -> Sizes {
+        let layout = geometry.layout();
+        let Some(regions) = layout.logs() else { return Sizes::default() };
+        let segment = Sectors::new(regions.shape().segment);
+        let header = header_length(segment, geometry.block());
+        // With `journal` a write must be logged before it overwrites data: each write must fit into
+        // the pool.
+        let longest = tuning.slice.min(layout.unit_length()) * u64::from(layout.data_units());
+        let least = if geometry.is_journaled() { longest / (segment - header * 2) + 3 } else { 2 };
+        let pool_limit = (tuning.log_memory / segment).max(least);
+        Sizes {
+            segment,
+            header,
+            positions: regions.segments(),
+            pool_limit: u32::try_from(pool_limit).unwrap_or(u32::MAX),
+            least_buffers: u32::try_from(least).unwrap_or(u32::MAX),
+        }
+    }
 }
 
 impl Logs {
@@ -226,23 +258,15 @@ impl Logs {
         tuning: &Tuning,
         first_sequence: u64,
         table: &[TableEntry],
-    ) -> Option<Logs> {
-        let regions = geometry.layout().logs()?;
-        let segment_length = Sectors::new(regions.shape().segment);
-        let header = header_length(segment_length, geometry.block());
-        // With `journal` a write must be logged before it overwrites data: each write must fit into
-        // the pool.
-        let longest =
-            tuning.slice.min(geometry.layout().unit_length()) * u64::from(geometry.layout().data_units());
-        let least = if geometry.is_journaled() { longest / (segment_length - header * 2) + 3 } else { 2 };
-        let pool_limit = (tuning.log_memory / segment_length).max(least);
-        Some(Logs {
-            segment_length,
+    ) -> Logs {
+        let Sizes { segment, header, positions, pool_limit, least_buffers } = Sizes::of(geometry, tuning);
+        Logs {
+            segment_length: segment,
             header,
-            positions: regions.segments(),
+            positions,
             pool: tuning.log_pool,
-            pool_limit: u32::try_from(pool_limit).unwrap_or(u32::MAX),
-            least_buffers: u32::try_from(least).unwrap_or(u32::MAX),
+            pool_limit,
+            least_buffers,
             in_memory: 0,
             closing: append::closing::ClosingProgress::default(),
             appending: 0,
@@ -265,9 +289,14 @@ impl Logs {
             stored: table.iter().map(|entry| entry.stored).collect(),
             uncounted: Vec::new(),
             freed: false,
-            commits: None,
+            commits: CommitLogs::default(),
             blocked: BTreeSet::new(),
-        })
+        }
+    }
+
+    /// Whether there are logs at all.
+    pub(crate) fn exist(&self) -> bool {
+        self.positions > 0
     }
 
     /// Whether commit logs hold records that are to be redone, or intents of a reintegration that
@@ -571,8 +600,8 @@ impl Logs {
         segment.commits.push(entry);
         let region = segment.region;
         *self.region(region).live.entry(record.stripe).or_default() += 1;
-        if let (Some(commits), Some(entry)) = (&mut self.commits, entry) {
-            commits.keep(entry);
+        if let Some(entry) = entry {
+            self.commits.keep(entry);
         }
     }
 
@@ -580,7 +609,7 @@ impl Logs {
     /// need not keep them.
     fn let_go_of_commits(&mut self, index: u32, count: usize) {
         let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
-        let Some(commits) = &mut self.commits else { return };
+        let commits = &mut self.commits;
         for entry in segment.commits.iter_mut().take(count).filter_map(Option::take) {
             commits.stored(entry);
         }
@@ -589,7 +618,7 @@ impl Logs {
     /// The commit log keeps a segment's records until [`CommitLogs::adopt`].
     pub(crate) fn orphan_records(&mut self, index: u32) {
         let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
-        let Some(commits) = &mut self.commits else { return };
+        let commits = &mut self.commits;
         segment.commits.iter_mut().filter_map(Option::take).for_each(|entry| commits.orphan(entry));
     }
 
@@ -601,7 +630,7 @@ impl Logs {
         self.region(region).forget_count();
         if is_planted(Bug::RecordsForgottenBeforeTable) {
             self.let_go_of_commits(index, usize::MAX);
-        } else if self.commits.is_some() {
+        } else if self.commits.exist() {
             self.uncounted.push((index, self.segment(index).stamp));
         }
     }

@@ -8,66 +8,79 @@
 mod budget;
 pub(super) mod waiter;
 
+use std::collections::VecDeque;
+
 use self::waiter::PoolWaiter;
 
-use crate::array::Array;
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::ids::JobId;
+use crate::log::Logs;
+use crate::log::commit::commit_slot;
 use crate::mode::Mode;
 use crate::plan::{Fragment, LogMethod};
 
-impl Array {
+impl Logs {
     /// The job's `fragments` found no room in the pool.
-    pub(crate) fn await_pool(&mut self, job: JobId, method: LogMethod, fragments: &[Fragment]) {
+    pub(crate) fn await_pool(
+        &mut self,
+        cx: &mut Context,
+        job: JobId,
+        method: LogMethod,
+        fragments: &[Fragment],
+    ) {
         let (region, space) = {
-            let job = self.cx.jobs.stripe(job);
+            let job = cx.jobs.stripe(job);
             (job.region, job.commit_space)
         };
-        let commit = self.cx.geometry.is_journaled().then(|| (self.commit_slot(region), space));
-        let whole = !self.cx.roster.is_degraded();
-        let logs = self.logs.as_mut().expect("writes are logged");
-        let plain = whole && !method.is_bare() && logs.fits_one_buffer(fragments);
-        logs.pool_waiters.push_back(PoolWaiter { job, region, plain, commit });
-        self.cx.counters.pool_waits += 1;
+        let commit = cx.geometry.is_journaled().then(|| (commit_slot(cx, region), space));
+        let whole = !cx.roster.is_degraded();
+        let plain = whole && !method.is_bare() && self.fits_one_buffer(fragments);
+        self.pool_waiters.push_back(PoolWaiter { job, region, plain, commit });
+        cx.counters.pool_waits += 1;
     }
 
-    /// Lets the jobs that wait for a buffer try again, in their order.
-    pub(super) fn retry_pool_waiters(&mut self) {
-        let logs = self.logs.as_mut().expect("a pool of log buffers");
-        let waiters = std::mem::take(&mut logs.pool_waiters);
-        for waiter in waiters {
-            self.cx.steps += 1;
-            if self.waits_again(&waiter) {
-                self.cx.counters.pool_waits += 1;
-                self.logs.as_mut().expect("it was there").pool_waiters.push_back(waiter);
-            } else {
-                self.advance_stripe(waiter.job);
-            }
+    /// The jobs that wait for a buffer, in their order, if some were freed since they last tried.
+    /// Each is to try again: see [`Logs::tries_again`].
+    pub(crate) fn take_pool_waiters_to_retry(&mut self) -> Option<VecDeque<PoolWaiter>> {
+        let retry = std::mem::take(&mut self.freed) && !self.pool_waiters.is_empty();
+        retry.then(|| std::mem::take(&mut self.pool_waiters))
+    }
+
+    /// The job of `waiter`, if it is to try again; otherwise it goes on waiting.
+    pub(crate) fn tries_again(
+        &mut self,
+        cx: &mut Context,
+        durable: &Durable,
+        waiter: PoolWaiter,
+    ) -> Option<JobId> {
+        cx.steps += 1;
+        if !self.waits_again(cx, durable, &waiter) {
+            return Some(waiter.job);
         }
+        cx.counters.pool_waits += 1;
+        self.pool_waiters.push_back(waiter);
+        None
     }
 
     /// Whether a try would find no room and change nothing.
-    fn waits_again(&self, waiter: &PoolWaiter) -> bool {
-        let logs = self.logs.as_ref().expect("a pool of log buffers");
-        let room = !logs.is_exhausted() || logs.open.get(waiter.region);
+    fn waits_again(&self, cx: &Context, durable: &Durable, waiter: &PoolWaiter) -> bool {
+        let room = !self.is_exhausted() || self.open.get(waiter.region);
         if !waiter.plain
             || room
-            || !self.logs_all_writes()
-            || self.durable.bitmap().needs_resync(waiter.region)
+            || !self.logs_all_writes(cx, durable)
+            || durable.bitmap().needs_resync(waiter.region)
         {
             return false;
         }
-        match (waiter.commit, &logs.commits) {
-            // A try that fails gives back the space in the commit log, which wakes the jobs that
-            // wait for that space.
-            (Some((slot, space)), Some(commits)) => commits.nobody_waits_and_has_room(slot, space),
-            (None, None) => true,
-            _ => false,
-        }
+        // A try that fails gives back the space in the commit log, which wakes the jobs that wait
+        // for that space.
+        waiter.commit.is_none_or(|(slot, space)| self.commits.nobody_waits_and_has_room(slot, space))
     }
 
     /// Whether every write is logged, except in regions that need a resync: see
-    /// [`Array::logs_writes`].
-    fn logs_all_writes(&self) -> bool {
-        self.cx.mode == Mode::Serving && self.durable.is_whole(&self.cx) && self.cx.writes
+    /// [`Logs::logs_writes`].
+    fn logs_all_writes(&self, cx: &Context, durable: &Durable) -> bool {
+        cx.mode == Mode::Serving && durable.is_whole(cx) && cx.writes
     }
 }

@@ -24,9 +24,10 @@ use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 use self::remembered::Recovery;
 
 use super::{LoadState, Logs};
-use crate::array::Array;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Window};
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::durable::bad_blocks;
 use crate::effect::{Action, Class, Fault};
 use crate::exec::job::FailedAccess;
@@ -36,48 +37,52 @@ use crate::job::Kind;
 use crate::mode::Mode;
 use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
+use crate::signal::Signal;
 use crate::status::Event;
+use crate::update;
 
-impl Array {
+impl Logs {
     /// After a crash: queues all regions that commit logs name for recovery. A few are recovered at
     /// a time, so memory for only these few is needed.
     pub(crate) fn start_recovery(&mut self) {
-        let Some(logs) = &mut self.logs else { return };
-        let waiting = logs.regions.iter().filter(|(_, log)| log.recovery.is_some());
-        logs.recoveries.waiting = waiting.map(|(region, _)| *region).collect();
+        let waiting = self.regions.iter().filter(|(_, log)| log.recovery.is_some());
+        self.recoveries.waiting = waiting.map(|(region, _)| *region).collect();
     }
 
     /// Hosts wait for `region`: it is recovered before regions that no host waits for.
     pub(crate) fn hasten_recovery(&mut self, region: Region) {
-        let Some(logs) = &mut self.logs else { return };
-        let waits = logs.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
-        if waits && !logs.recoveries.wanted.contains(&region) {
-            logs.recoveries.wanted.push_back(region);
+        let waits = self.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
+        if waits && !self.recoveries.wanted.contains(&region) {
+            self.recoveries.wanted.push_back(region);
         }
     }
 
     /// Starts to recover the next regions. Returns whether it started any.
-    pub(crate) fn pump_recovery(&mut self) -> bool {
-        if self.cx.mode == Mode::Stopped || self.is_abandoned() {
+    pub(super) fn pump_recovery(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        hosts_wait: bool,
+    ) -> bool {
+        if cx.mode == Mode::Stopped || cx.mode.is_abandoned() {
             return false;
         }
         // Even during a stop, hosts may wait for recovery through a full commit log. A queued
         // reintegration may wait for regions whose reintegration a crash cut off and whose intents
         // are in the same commit log.
-        let queued = self.logs.as_ref().is_some_and(|logs| !logs.queue.is_empty());
-        let serving = self.cx.mode != Mode::Stopping || !self.hosts.is_empty() || queued;
+        let queued = !self.queue.is_empty();
+        let serving = cx.mode != Mode::Stopping || hosts_wait || queued;
         // Nothing is appended, and so no buffer becomes free, before all members know of the
         // session.
-        let may_exceed = self.durable.session_is_known(&self.cx);
-        while let Some(logs) = &mut self.logs {
-            let Some(region) = logs.recoveries.queue(serving).front().copied() else { return false };
-            let waits = logs.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
-            if waits && !logs.has_memory_to_recover(region, may_exceed) {
+        let may_exceed = durable.session_is_known(cx);
+        while let Some(region) = self.recoveries.queue(serving).front().copied() {
+            let waits = self.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
+            if waits && !self.has_memory_to_recover(region, may_exceed) {
                 return false;
             }
-            logs.recoveries.queue(serving).pop_front();
+            self.recoveries.queue(serving).pop_front();
             if waits {
-                self.start_load(region);
+                self.start_load(cx, durable, region);
                 return true;
             }
         }
@@ -86,58 +91,56 @@ impl Array {
 
     /// Whether some region is not yet brought up to its records.
     pub(crate) fn recovery_is_left(&self) -> bool {
-        self.logs.as_ref().is_some_and(Logs::is_to_be_recovered)
+        self.is_to_be_recovered()
     }
 
     /// Whether `region` is not yet brought up to its records; until then hosts must not see it.
     pub(crate) fn is_recovering(&self, region: Region) -> bool {
-        let log = self.logs.as_ref().and_then(|logs| logs.regions.get(&region));
+        let log = self.regions.get(&region);
         log.is_some_and(|log| log.recovery.is_some())
     }
 
     /// Whether the members that held `region`'s log when the array was opened still hold it.
-    pub(crate) fn remembered_log_stands(&self, region: Region) -> bool {
-        let since_opening = |slot| self.cx.roster.member_since(slot, 0).is_some();
-        self.log_stands(region) && self.log_slots(region).all(since_opening)
+    pub(crate) fn remembered_log_stands(&self, cx: &Context, region: Region) -> bool {
+        let since_opening = |slot| cx.roster.member_since(slot, 0).is_some();
+        self.log_stands(cx, region) && update::log_slots(cx.geometry.layout(), region).all(since_opening)
     }
 
     /// The content of the region's positions is known: reads the sectors that the records of commit
     /// logs name.
-    pub(crate) fn start_redo(&mut self, region: Region) {
-        let logs = self.logs.as_mut().expect("only logs are recovered");
-        let recovery = logs.region(region).recovery.take().expect("there is something to redo");
-        self.remember_in_memory(region, &recovery);
-        let redo = self.plan_comparison(region, &recovery);
-        self.logs.as_mut().expect("it was there").region(region).recovery = Some(recovery);
-        let plan = self.comparison_plan(&redo);
-        let id = self.cx.jobs.start(Kind::Redo(redo), Class::Log);
-        self.cx.jobs.get_mut(id).plan = plan;
-        self.start_plan(id, None, &[]);
+    pub(crate) fn start_redo(&mut self, cx: &mut Context, region: Region) {
+        let recovery = self.region(region).recovery.take().expect("there is something to redo");
+        self.remember_in_memory(cx, region, &recovery);
+        let redo = self.plan_comparison(cx, region, &recovery);
+        self.region(region).recovery = Some(recovery);
+        let plan = self.comparison_plan(cx, &redo);
+        let id = cx.jobs.start(Kind::Redo(redo), Class::Log);
+        cx.jobs.get_mut(id).plan = plan;
+        cx.run_own(id);
     }
 
     /// Records that are in no position get room in memory, as if they had just been committed.
-    fn remember_in_memory(&mut self, region: Region, recovery: &Recovery) {
-        let logs = self.logs.as_mut().expect("only logs are recovered");
-        let segments = logs.region(region).segments.clone();
+    fn remember_in_memory(&mut self, cx: &mut Context, region: Region, recovery: &Recovery) {
+        let segments = self.region(region).segments.clone();
         let known: BTreeSet<u64> = segments
             .iter()
-            .flat_map(|index| logs.segment(*index).records.iter().map(|record| record.sequence))
+            .flat_map(|index| self.segment(*index).records.iter().map(|record| record.sequence))
             .collect();
-        let buffers = &mut self.cx.buffers;
+        let buffers = &mut cx.buffers;
         for remembered in &recovery.records {
             let record = remembered.committed.record;
             if !known.contains(&record.sequence) {
                 let reservation =
-                    logs.reservation_for(region, record.payload(), |length| buffers.take(length));
+                    self.reservation_for(region, record.payload(), |length| buffers.take(length));
                 let record = super::Record { start: reservation.start, ..record };
-                logs.commit_record(reservation.segment, record, Some(remembered.name));
+                self.commit_record(reservation.segment, record, Some(remembered.name));
             }
         }
     }
 
     /// Which sectors of the next part are compared, and where the payloads of its records go.
-    fn plan_comparison(&mut self, region: Region, recovery: &Recovery) -> Redo {
-        let units = self.cx.geometry.layout().data_units() + 1;
+    fn plan_comparison(&mut self, cx: &mut Context, region: Region, recovery: &Recovery) -> Redo {
+        let units = cx.geometry.layout().data_units() + 1;
         let (stripes, goes_on) = recovery.next_part(units);
         let mut redo = Redo {
             region,
@@ -149,22 +152,21 @@ impl Array {
             buffers: Vec::new(),
             found: None,
         };
-        self.place_payloads(recovery, &mut redo);
-        for (stripe, unit, columns) in recovery.runs(&redo.stripes, units, self.cx.geometry.block()) {
-            if self.is_unit_there(region, stripe, unit) {
-                let buffer = self.cx.buffers.take(columns.length());
+        self.place_payloads(cx, recovery, &mut redo);
+        for (stripe, unit, columns) in recovery.runs(&redo.stripes, units, cx.geometry.block()) {
+            if self.is_unit_there(cx, region, stripe, unit) {
+                let buffer = cx.buffers.take(columns.length());
                 redo.buffers.push(buffer);
                 redo.runs.push(Run { stripe, unit, columns, buffer });
             }
         }
-        self.plan_blanks(region, recovery, &mut redo);
+        self.plan_blanks(cx, region, recovery, &mut redo);
         redo
     }
 
     /// Where payloads are to be in memory: in their records' segments, or in buffers of their own.
-    fn place_payloads(&mut self, recovery: &Recovery, redo: &mut Redo) {
-        let logs = self.logs.as_ref().expect("only logs are recovered");
-        let segments = logs.regions[&redo.region].segments.iter().map(|index| logs.segment(*index));
+    fn place_payloads(&mut self, cx: &mut Context, recovery: &Recovery, redo: &mut Redo) {
+        let segments = self.regions[&redo.region].segments.iter().map(|index| self.segment(*index));
         let in_memory: BTreeMap<u64, (BufferId, Sectors)> = segments
             .filter_map(|segment| Some((segment.buffer?, segment)))
             .flat_map(|(buffer, segment)| {
@@ -178,7 +180,7 @@ impl Array {
                 continue;
             }
             let (buffer, start) = in_memory.get(&record.sequence).copied().unwrap_or_else(|| {
-                let buffer = self.cx.buffers.take(length);
+                let buffer = cx.buffers.take(length);
                 redo.buffers.push(buffer);
                 (buffer, Sectors::ZERO)
             });
@@ -186,14 +188,14 @@ impl Array {
         }
     }
 
-    fn is_unit_there(&self, region: Region, stripe: u32, unit: Unit) -> bool {
-        let stripe = self.cx.geometry.layout().stripe_in(region, stripe.into());
-        stripe.is_some_and(|stripe| !self.cx.roster.missing(&self.cx.geometry, stripe).has(unit))
+    fn is_unit_there(&self, cx: &Context, region: Region, stripe: u32, unit: Unit) -> bool {
+        let stripe = cx.geometry.layout().stripe_in(region, stripe.into());
+        stripe.is_some_and(|stripe| !cx.roster.missing(&cx.geometry, stripe).has(unit))
     }
 
-    fn comparison_plan(&self, redo: &Redo) -> Plan {
+    fn comparison_plan(&self, cx: &Context, redo: &Redo) -> Plan {
         let mut plan = Plan::of(Strategy::Redo);
-        let log = &self.logs.as_ref().expect("only logs are recovered").regions[&redo.region];
+        let log = &self.regions[&redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
         let mut reads: Vec<(u32, Span, &Committed)> = Vec::new();
         for (index, span) in &redo.payloads {
@@ -202,7 +204,7 @@ impl Array {
             plan.read(remembered.slot, remembered.at, *span);
         }
         for run in &redo.runs {
-            let (member, at) = self.run_at(redo.region, run);
+            let (member, at) = self.run_at(cx, redo.region, run);
             plan.read(member, at, Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length()));
         }
         plan.next_phase();
@@ -220,59 +222,66 @@ impl Array {
 
     /// The content of these blocks matches none of the values that were written there: they are
     /// treated as unreadable. The rest of the part is compared again without them.
-    fn leave_out_damaged(&mut self, redo: Redo, damaged: BTreeSet<(u32, Unit, Sectors)>) {
+    fn leave_out_damaged(&mut self, cx: &mut Context, redo: Redo, damaged: BTreeSet<(u32, Unit, Sectors)>) {
         let Redo { region, buffers, .. } = redo;
-        buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
-        self.cx.counters.unlike_records += damaged.len() as u64;
-        let length = self.cx.geometry.block();
+        buffers.into_iter().for_each(|buffer| cx.buffers.release(buffer));
+        cx.counters.unlike_records += damaged.len() as u64;
+        let length = cx.geometry.block();
         for (stripe, unit, from) in &damaged {
             let columns = Columns::new(*from, *from + length);
             let run = Run { stripe: *stripe, unit: *unit, columns, buffer: BufferId::ZEROES };
-            let (slot, at) = self.run_at(region, &run);
-            self.cx.events.push_back(Event::BlockDamaged { slot, at, length });
+            let (slot, at) = self.run_at(cx, region, &run);
+            cx.events.push_back(Event::BlockDamaged { slot, at, length });
         }
-        let log = self.logs.as_mut().expect("only logs are recovered").region(region);
+        let log = self.region(region);
         let recovery = log.recovery.as_mut().expect("there is something to redo");
         recovery.block_by_block = true;
         recovery.unreadable.extend(damaged);
-        self.start_redo(region);
+        self.start_redo(cx, region);
     }
 
-    fn run_at(&self, region: Region, run: &Run) -> (Slot, Sector) {
-        self.unit_at(region, run.stripe, run.unit, run.columns.from)
+    fn run_at(&self, cx: &Context, region: Region, run: &Run) -> (Slot, Sector) {
+        self.unit_at(cx, region, run.stripe, run.unit, run.columns.from)
     }
 
-    fn unit_at(&self, region: Region, stripe: u32, unit: Unit, column: Sectors) -> (Slot, Sector) {
-        let layout = self.cx.geometry.layout();
+    fn unit_at(
+        &self,
+        cx: &Context,
+        region: Region,
+        stripe: u32,
+        unit: Unit,
+        column: Sectors,
+    ) -> (Slot, Sector) {
+        let layout = cx.geometry.layout();
         let stripe = layout.stripe_in(region, stripe.into()).expect("it was looked up before");
         let location = layout.locate(stripe, unit);
-        (location.slot, self.cx.geometry.absolute(location.at + column))
+        (location.slot, cx.geometry.absolute(location.at + column))
     }
 
     /// One of the two plans of a redo is done.
-    pub(crate) fn redo_done(&mut self, id: JobId) {
-        let job = self.cx.jobs.get_mut(id);
+    pub(crate) fn redo_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
+        let job = cx.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
         let Some(Kind::Redo(mut redo)) = job.kind.take() else { unreachable!("a redo") };
-        self.cx.jobs.end(id);
+        cx.jobs.end(id);
         if redo.found.is_some() {
-            self.redone(redo);
+            self.redone(cx, durable, redo);
             return;
         }
-        let plan = self.compare_with_records(&mut redo, &sums);
+        let plan = self.compare_with_records(cx, &mut redo, &sums);
         let damaged = redo.found.as_mut().map(|found| std::mem::take(&mut found.damaged)).unwrap_or_default();
         if !damaged.is_empty() && !is_planted(Bug::UnlikeSectorsKept) {
-            return self.leave_out_damaged(redo, damaged);
+            return self.leave_out_damaged(cx, redo, damaged);
         }
-        let id = self.cx.jobs.start(Kind::Redo(redo), Class::Log);
-        self.cx.jobs.get_mut(id).plan = plan;
-        self.start_plan(id, None, &[]);
+        let id = cx.jobs.start(Kind::Redo(redo), Class::Log);
+        cx.jobs.get_mut(id).plan = plan;
+        cx.run_own(id);
     }
 
     /// Finds the place of each sector in its chain. The returned plan xors in the missing
     /// differences and writes the sectors that changed.
-    fn compare_with_records(&self, redo: &mut Redo, sums: &[u64]) -> Plan {
-        let log = &self.logs.as_ref().expect("only logs are recovered").regions[&redo.region];
+    fn compare_with_records(&self, cx: &Context, redo: &mut Redo, sums: &[u64]) -> Plan {
+        let log = &self.regions[&redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
         let mut plan = Plan::of(Strategy::Redo);
         redo.fill_blanks(&mut plan, recovery);
@@ -295,7 +304,7 @@ impl Array {
                         torn.insert((run.stripe, column));
                     }
                     None => {
-                        let from = column.round_down(self.cx.geometry.block());
+                        let from = column.round_down(cx.geometry.block());
                         verdict.damaged.insert((run.stripe, run.unit, from));
                     }
                 }
@@ -316,7 +325,7 @@ impl Array {
         }
         plan.next_phase();
         for (stripe, column) in torn {
-            match self.repair_parity(&mut plan, redo, stripe, column) {
+            match self.repair_parity(cx, &mut plan, redo, stripe, column) {
                 Ok(run) => changed.extend(run),
                 Err(Lost) => verdict.lost = true,
             }
@@ -325,16 +334,16 @@ impl Array {
         changed.sort_unstable();
         changed.dedup();
         for run in changed.into_iter().map(|number| redo.runs[number]) {
-            let (member, at) = self.run_at(redo.region, &run);
+            let (member, at) = self.run_at(cx, redo.region, &run);
             let span = Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length());
             plan.write(member, at, span, false);
         }
-        self.write_blanks(&mut plan, redo);
+        self.write_blanks(cx, &mut plan, redo);
         // What hosts read from here on must not change back, even if the log's member is lost in
         // the next crash. (Hosts read nothing of the region before its last part is done.)
         plan.next_phase();
         let flushed = !redo.goes_on && !is_planted(Bug::RedoFlushSkipped);
-        for (slot, _) in self.cx.roster.standing().filter(|_| flushed) {
+        for (slot, _) in cx.roster.standing().filter(|_| flushed) {
             plan.push(Action::Flush { member: slot.into() }, &[]);
         }
         redo.found = Some(verdict);
@@ -345,6 +354,7 @@ impl Array {
     /// from the data as it is. Returns the run of the parity, if its member is there.
     fn repair_parity(
         &self,
+        cx: &Context,
         plan: &mut Plan,
         redo: &Redo,
         stripe: u32,
@@ -359,7 +369,7 @@ impl Array {
             let run = &redo.runs[number];
             Span::new(Source::Buffer(run.buffer), column - run.columns.from, Sectors::new(1))
         };
-        let data = self.cx.geometry.layout().data_units();
+        let data = cx.geometry.layout().data_units();
         let units: Option<Vec<Span>> = (0..data).map(|unit| of(Unit::new(unit)).map(span)).collect();
         let parity = of(Unit::new(data));
         match (parity, units) {
@@ -373,58 +383,56 @@ impl Array {
     }
 
     /// One part of the region is brought up to its records.
-    fn redone(&mut self, redo: Redo) {
+    fn redone(&mut self, cx: &mut Context, durable: &mut Durable, redo: Redo) {
         let Redo { region, stripes, goes_on, buffers, found, .. } = redo;
-        buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
+        buffers.into_iter().for_each(|buffer| cx.buffers.release(buffer));
         let lost = found.expect("the data was compared").lost;
-        let log = self.logs.as_mut().expect("only logs are recovered").region(region);
+        let log = self.region(region);
         let recovery = log.recovery.as_mut().expect("it was redone");
         recovery.lost |= lost;
         match stripes.last_key_value() {
             Some((last, _)) if goes_on => {
                 recovery.redone = last + 1;
-                self.start_redo(region);
+                self.start_redo(cx, region);
             }
-            _ => self.region_redone(region),
+            _ => self.region_redone(cx, durable, region),
         }
     }
 
     /// The whole region is brought up to its records.
-    fn region_redone(&mut self, region: Region) {
-        self.cx.counters.redone += 1;
-        let logs = self.logs.as_mut().expect("only logs are recovered");
-        let recovery = logs.end_recovery(region).expect("it was redone");
-        let commits = self.commits();
+    fn region_redone(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        cx.counters.redone += 1;
+        let recovery = self.end_recovery(region).expect("it was redone");
+        let commits = &mut self.commits;
         // Records that were restored to memory have reservations that keep their entries. The
         // differences that were xored in are written, but not all of them are flushed yet.
         recovery.record_names().for_each(|name| commits.redone(name));
         // A member of the log may have been lost meanwhile, and the durable copies of the records
         // with it.
-        self.record_unread(region, &recovery);
-        if recovery.lost || self.log_is_lost(region) || !self.remembered_log_stands(region) {
-            let commits = self.commits();
+        self.record_unread(cx, region, &recovery);
+        if recovery.lost || self.log_is_lost(cx, region) || !self.remembered_log_stands(cx, region) {
+            let commits = &mut self.commits;
             recovery.intent_names().for_each(|name| commits.orphan(name));
-            self.discard_log(region);
+            self.discard_log(cx, durable, region);
         } else if recovery.intents.is_empty() {
-            self.region_known(region);
-            self.store_recovered(region);
+            self.region_known(cx, durable, region);
+            self.store_recovered(cx, durable, region);
         } else {
-            self.finish_intents(region, recovery.intents);
+            self.finish_intents(cx, region, recovery.intents);
         }
-        self.resume_recovered_hosts();
+        cx.signal(Signal::ReadsMayGoOn);
     }
 
     /// Records of many regions, a few in each, must not fill the memory: if it gets tight, segments
     /// are appended although they are not full.
-    fn store_recovered(&mut self, region: Region) {
-        let logs = self.logs.as_mut().expect("only logs are recovered");
-        let tight = logs.in_memory > logs.pool_limit() / 4;
-        let open = logs.region(region).open;
-        let open = open.filter(|open| tight && logs.segment(*open).unfilled == 0);
+    fn store_recovered(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        let tight = self.in_memory > self.pool_limit() / 4;
+        let open = self.region(region).open;
+        let open = open.filter(|open| tight && self.segment(*open).unfilled == 0);
         if let Some(open) = open {
-            logs.close(open);
-            self.cx.counters.short_segments += 1;
-            self.append_ready(region);
+            self.close(open);
+            cx.counters.short_segments += 1;
+            self.append_ready(cx, durable, region);
         }
     }
 
@@ -432,60 +440,65 @@ impl Array {
     /// counts restored records before the bad-block log is durable, and commit logs keep the
     /// records until a table counts them. (If the bad-block log has no room, these blocks are not
     /// listed; the array relies on them staying unreadable.)
-    fn record_unread(&mut self, region: Region, recovery: &Recovery) {
-        let block = self.cx.geometry.block();
+    fn record_unread(&mut self, cx: &mut Context, region: Region, recovery: &Recovery) {
+        let block = cx.geometry.block();
         for (stripe, unit, from) in &recovery.unreadable {
-            let stripe = self.cx.geometry.layout().stripe_in(region, (*stripe).into());
+            let stripe = cx.geometry.layout().stripe_in(region, (*stripe).into());
             let stripe = stripe.expect("it was looked up before");
             let window = Window { stripe, columns: Columns::new(*from, *from + block) };
-            let _full = bad_blocks::record_uncompared(&mut self.cx, window, *unit);
+            let _full = bad_blocks::record_uncompared(cx, window, *unit);
         }
     }
 
     /// Some accesses of a redo failed.
-    pub(crate) fn redo_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Redo(redo)) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
-        self.cx.jobs.end(id);
+    pub(crate) fn redo_broken(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        id: JobId,
+        failures: &[FailedAccess],
+    ) {
+        let Some(Kind::Redo(redo)) = cx.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
+        cx.jobs.end(id);
         let Redo { region, stripes, buffers, .. } = redo;
-        buffers.into_iter().for_each(|buffer| self.cx.buffers.release(buffer));
-        let log_lost = !self.remembered_log_stands(region)
-            || failures.iter().any(|failure| self.in_commit_log(failure))
-            || self.cx.still_standing(failures);
+        buffers.into_iter().for_each(|buffer| cx.buffers.release(buffer));
+        let log_lost = !self.remembered_log_stands(cx, region)
+            || failures.iter().any(|failure| self.in_commit_log(cx, failure))
+            || cx.still_standing(failures);
         if log_lost {
-            return self.give_log_up(region);
+            return self.give_log_up(cx, durable, region);
         }
         if failures.iter().any(|failure| failure.fault.is_of_space()) {
-            return self.stall_region(region);
+            return self.stall_region(cx, region);
         }
-        self.note_unreadable(region, &stripes, failures);
-        self.start_redo(region);
+        self.note_unreadable(cx, region, &stripes, failures);
+        self.start_redo(cx, region);
     }
 
     /// A member had no space or memory for an access that loading or recovering `region` needed.
     /// Nothing is lost: the region's log and the commit logs hold the records. The array writes
     /// nothing any more, and the region is recovered at the next opening, as after a crash. Until
     /// then requests that need the region's log are refused.
-    pub(crate) fn stall_region(&mut self, region: Region) {
-        let logs = self.logs.as_mut().expect("only logs stall");
-        let waiters = logs.stall(region);
-        self.cx.runnable.extend(waiters);
-        let log = &self.logs.as_ref().expect("it was there").regions[&region];
+    pub(crate) fn stall_region(&mut self, cx: &mut Context, region: Region) {
+        let waiters = self.stall(region);
+        cx.runnable.extend(waiters);
+        let log = &self.regions[&region];
         let has_intents = log.recovery.as_ref().is_some_and(|recovery| !recovery.intents.is_empty());
         if has_intents || log.half_done.is_some() {
-            self.block_commit_slot(region);
+            self.block_commit_slot(cx, region);
         }
-        self.let_go_of_suspended();
-        self.resume_recovered_hosts();
+        self.let_go_of_suspended(cx);
+        cx.signal(Signal::ReadsMayGoOn);
     }
 
     /// Whether the region's content is not known and stays unknown until the array is opened again.
     pub(crate) fn is_stalled(&self, region: Region) -> bool {
-        let log = self.logs.as_ref().and_then(|logs| logs.regions.get(&region));
+        let log = self.regions.get(&region);
         log.is_some_and(|log| log.load == LoadState::Stalled && log.recovery.is_some())
     }
 
-    fn in_commit_log(&self, failure: &FailedAccess) -> bool {
-        failure.fault == Fault::Unreadable && failure.at < self.cx.geometry.data_start()
+    fn in_commit_log(&self, cx: &Context, failure: &FailedAccess) -> bool {
+        failure.fault == Fault::Unreadable && failure.at < cx.geometry.data_start()
     }
 
     /// The next try reads each block by itself. Blocks that were read by themselves and failed are
@@ -495,25 +508,23 @@ impl Array {
     /// region is redone from its start.
     fn note_unreadable(
         &mut self,
+        cx: &mut Context,
         region: Region,
         stripes: &BTreeMap<u32, Vec<usize>>,
         failures: &[FailedAccess],
     ) {
-        let (units, block) = (self.cx.geometry.layout().data_units() + 1, self.cx.geometry.block());
-        let logs = self.logs.as_ref().expect("only logs are recovered");
-        let recovery = logs.regions[&region].recovery.as_ref().expect("there is something to redo");
+        let (units, block) = (cx.geometry.layout().data_units() + 1, cx.geometry.block());
+        let recovery = self.regions[&region].recovery.as_ref().expect("there is something to redo");
         let hit = |part: &(u32, Unit, Columns)| {
             let run = Run { stripe: part.0, unit: part.1, columns: part.2, buffer: BufferId::ZEROES };
-            let (slot, at) = self.run_at(region, &run);
-            let here = |failure: &FailedAccess| {
-                failure.at == at && self.cx.roster.slot_of(failure.member) == Some(slot)
-            };
+            let (slot, at) = self.run_at(cx, region, &run);
+            let here =
+                |failure: &FailedAccess| failure.at == at && cx.roster.slot_of(failure.member) == Some(slot);
             failures.iter().any(|failure| failure.fault == Fault::Unreadable && here(failure))
         };
         let hits = recovery.runs(stripes, units, block).into_iter().filter(hit);
         let hits: Vec<(u32, Unit, Columns)> = hits.collect();
-        let logs = self.logs.as_mut().expect("it was there");
-        let recovery = logs.region(region).recovery.as_mut().expect("it was there");
+        let recovery = self.region(region).recovery.as_mut().expect("it was there");
         if recovery.block_by_block {
             recovery
                 .unreadable

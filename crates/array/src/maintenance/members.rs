@@ -314,8 +314,8 @@ impl Array {
         self.cx.events.push_back(Event::MemberFailed { slot, cause });
         self.stop_again();
         self.durable.record_exclusion(&self.cx);
-        self.forget_commit_log(slot);
-        self.logs_after_failure(slot);
+        self.logs.forget_commit_log(&mut self.cx, slot);
+        self.logs.logs_after_failure(&mut self.cx, &mut self.durable, slot);
         self.resume_hosts();
         true
     }
@@ -341,7 +341,7 @@ impl Array {
         self.cx.roster.occupy(slot, member);
         self.forget_cached();
         self.begin_rebuild(slot, 0);
-        self.renumber_commit_log(slot);
+        self.logs.renumber_commit_log(slot);
         let out_of_sync =
             self.cx.roster.is_returning(slot).then(|| self.durable.bitmap().out_of_sync_count());
         self.cx.events.push_back(Event::SlotTaken { slot, member, out_of_sync });

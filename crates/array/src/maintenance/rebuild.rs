@@ -183,6 +183,8 @@ impl Array {
         // there are lost. After that only the durable resync bits say so.
         let known = self.durable.bitmap().all_resync_is_durable();
         // Once the slot is active the member is believed.
-        known && self.durable.joining_member_is_informed(&self.cx) && self.commit_logs_are_begun()
+        known
+            && self.durable.joining_member_is_informed(&self.cx)
+            && self.logs.commit_logs_are_begun(&self.cx)
     }
 }

@@ -112,18 +112,15 @@ impl Array {
         if is_planted(Bug::LoggedAgainBeforeTable) {
             return self.close_resynced(region);
         }
-        let logs = self.logs.as_mut().expect("regions of a log are closed");
         // Records of the region in commit logs and positions are older than its parity, which was
         // computed from the data.
-        logs.outdate_positions(region);
+        self.logs.outdate_positions(region);
         self.durable.record_applied(region);
     }
 
     /// The durable table says that the region's old log does not count.
     pub(crate) fn close_resynced(&mut self, region: Region) {
-        if let Some(logs) = &mut self.logs {
-            logs.forget_given_up(region);
-        }
+        self.logs.forget_given_up(region);
         self.durable.bitmap_mut().reopen(&mut self.cx, region);
     }
 }

@@ -3,13 +3,13 @@
 
 use parlour_units::Unit;
 
-use super::{Gate, hull};
+use super::hull;
 use crate::array::Array;
 use crate::code::UnitSet;
 use crate::columns::Window;
 use crate::durable::bad_blocks;
 use crate::ids::JobId;
-use crate::job::{Blind, Purpose, Stage};
+use crate::job::{Blind, Gate, Purpose, Stage};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 

@@ -30,7 +30,7 @@ pub(in crate::log) struct CommitLog {
 }
 
 /// The commit logs of all members, by slot.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct CommitLogs {
     pub(in crate::log) logs: Vec<CommitLog>,
     /// Jobs that wait for space.
@@ -114,6 +114,11 @@ impl CommitLogs {
             orphans: Vec::new(),
             zeroes: (0..).map(Slot::new).zip(found).flat_map(zeroes_of).collect(),
         }
+    }
+
+    /// Whether there are commit logs at all.
+    pub(crate) fn exist(&self) -> bool {
+        !self.logs.is_empty()
     }
 
     /// Whether a zero record of `region` would be redone after a crash.

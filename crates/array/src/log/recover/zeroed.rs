@@ -10,10 +10,11 @@ use std::collections::BTreeMap;
 use parlour_units::{Sector, Sectors, Slot, Unit};
 
 use super::{Recovery, Redo};
-use crate::array::Array;
 use crate::columns::{Columns, uncovered};
+use crate::context::Context;
 use crate::effect::Action;
 use crate::format::segment::RecordKind;
+use crate::log::Logs;
 use crate::plan::{Plan, Source, Span};
 use parlour_units::Region;
 
@@ -81,16 +82,22 @@ impl Redo {
     }
 }
 
-impl Array {
+impl Logs {
     /// Adds the parts of stripes that became zeroes and whose members are there.
-    pub(super) fn plan_blanks(&mut self, region: Region, recovery: &Recovery, redo: &mut Redo) {
-        let units = self.cx.geometry.layout().data_units() + 1;
+    pub(super) fn plan_blanks(
+        &mut self,
+        cx: &mut Context,
+        region: Region,
+        recovery: &Recovery,
+        redo: &mut Redo,
+    ) {
+        let units = cx.geometry.layout().data_units() + 1;
         for mut blank in recovery.blanks(&redo.stripes, units) {
-            if !self.is_unit_there(region, blank.stripe, blank.unit) {
+            if !self.is_unit_there(cx, region, blank.stripe, blank.unit) {
                 continue;
             }
             if !blank.links.is_empty() {
-                let buffer = self.cx.buffers.take(blank.columns.length());
+                let buffer = cx.buffers.take(blank.columns.length());
                 redo.buffers.push(buffer);
                 blank.buffer = Some(buffer);
             }
@@ -99,10 +106,10 @@ impl Array {
     }
 
     /// Writes the zeroed parts: neighbouring parts on a member are zeroed in one access.
-    pub(super) fn write_blanks(&self, plan: &mut Plan, redo: &Redo) {
+    pub(super) fn write_blanks(&self, cx: &Context, plan: &mut Plan, redo: &Redo) {
         let mut zeroes: Vec<(Slot, Sector, Sectors)> = Vec::new();
         for blank in &redo.blanks {
-            let (slot, at) = self.unit_at(redo.region, blank.stripe, blank.unit, blank.columns.from);
+            let (slot, at) = self.unit_at(cx, redo.region, blank.stripe, blank.unit, blank.columns.from);
             let length = blank.columns.length();
             match blank.buffer {
                 Some(buffer) => {

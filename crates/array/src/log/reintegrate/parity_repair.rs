@@ -12,34 +12,36 @@
 use super::state::{Apply, Reintegration};
 use parlour_units::{Region, Sectors, Stripe, Unit};
 
-use crate::array::Array;
 use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 use crate::exec::locks::Mode;
 use crate::format::segment::Record;
 use crate::ids::JobId;
-use crate::job::{Kind, Purpose, Stage};
+use crate::job::{ATTEMPTS, Gate, Kind, Purpose, Stage};
 use crate::log::Logs;
 use crate::plan::{Behind, Held, Source, Span};
 use crate::planted::{Bug, is_planted};
-use crate::stripe::{ATTEMPTS, Gate};
+use crate::signal::Signal;
 
-impl Array {
+impl Logs {
     /// Starts to repair the parity that a pass could not read. Returns whether a repair can
     /// succeed.
     pub(super) fn start_parity_repair(
         &mut self,
+        cx: &mut Context,
         pass: JobId,
         region: Region,
         failures: &[FailedAccess],
     ) -> bool {
         let unreadable = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
         let windows: Vec<Vec<(Window, Unit)>> =
-            unreadable.map(|failure| self.cx.unreadable_windows(failure)).collect();
+            unreadable.map(|failure| cx.unreadable_windows(failure)).collect();
         // An unreadable part of a log cannot be computed from anything else.
-        if windows.is_empty() || windows.iter().any(Vec::is_empty) || self.log_is_lost(region) {
+        if windows.is_empty() || windows.iter().any(Vec::is_empty) || self.log_is_lost(cx, region) {
             return false;
         }
         let reintegration = self.reintegration(region);
@@ -47,146 +49,158 @@ impl Array {
         if reintegration.parity_repairs > ATTEMPTS {
             return false;
         }
-        self.cx.jobs.get_mut(pass).failures = failures.to_vec();
+        cx.jobs.get_mut(pass).failures = failures.to_vec();
         for (window, unit) in windows.into_iter().flatten() {
-            self.start_repair(pass, window, UnitSet::of(unit));
+            cx.signal(Signal::Repair { parent: pass, window, targets: UnitSet::of(unit) });
         }
         true
     }
 
     /// All parity that a pass could not read was repaired, or (if `lost`) could not be.
-    pub(crate) fn parity_repaired(&mut self, pass: JobId, region: Region, lost: bool) {
-        let failures = std::mem::take(&mut self.cx.jobs.get_mut(pass).failures);
-        self.cx.jobs.end(pass);
+    pub(crate) fn parity_repaired(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        pass: JobId,
+        region: Region,
+        lost: bool,
+    ) {
+        let failures = std::mem::take(&mut cx.jobs.get_mut(pass).failures);
+        cx.jobs.end(pass);
         if self.lacks_data(region) {
-            self.give_up_reintegration(region);
-        } else if lost && self.leave_out_listed(region) {
-            self.next_pass(region);
+            self.give_up_reintegration(cx, durable, region);
+        } else if lost && self.leave_out_listed(cx, region) {
+            self.next_pass(cx, durable, region);
         } else if lost {
-            self.pass_lost(region, &failures);
+            cx.signal(Signal::PassLost(region, failures));
         } else {
-            self.next_pass(region);
+            self.next_pass(cx, durable, region);
         }
     }
 
     /// Whether a committed write of `region` has left its data half written.
     fn lacks_data(&self, region: Region) -> bool {
-        let logs = self.logs.as_ref().expect("only logs are mended");
-        !logs.regions[&region].unlanded.is_empty()
+        !self.regions[&region].unlanded.is_empty()
     }
 
     /// Whether the job is a repair that a reintegration waits for.
-    pub(crate) fn repairs_parity(&mut self, id: JobId) -> bool {
-        match self.cx.jobs.stripe(id).purpose {
+    pub(crate) fn repairs_parity(&mut self, cx: &mut Context, id: JobId) -> bool {
+        match cx.jobs.stripe(id).purpose {
             Purpose::Repair { parent } => {
-                matches!(self.cx.jobs.get(parent).kind, Some(Kind::Reintegrate { .. }))
+                matches!(cx.jobs.get(parent).kind, Some(Kind::Reintegrate { .. }))
             }
             _ => false,
         }
     }
 
     /// Passes when only jobs that wait for the reintegration work on the stripe.
-    pub(crate) fn parity_repair_gate(&mut self, id: JobId) -> Gate {
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn parity_repair_gate(&mut self, cx: &mut Context, id: JobId) -> Gate {
+        let job = cx.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
-        let (locked, holders) = (job.locked, self.cx.locks.holders(stripe));
-        if self.is_left_to_redo(stripe) {
+        let (locked, holders) = (job.locked, cx.locks.holders(stripe));
+        if self.is_left_to_redo(cx, stripe) {
             // The stripe's data is half written: its parity cannot be computed from it.
-            return self.end_stripe(id, Err(self.cx.refusal()));
+            return Gate::Refused;
         }
         if locked {
             // The job had the lock before, and now makes another plan.
         } else if holders == 0 {
-            self.cx.jobs.stripe(id).locked = self.cx.locks.take(stripe, Mode::Exclusive, id);
-        } else if self.settling(region, stripe) < holders {
-            self.logs.as_mut().expect("only logs are mended").parity_repairers.push(id);
+            cx.jobs.stripe(id).locked = cx.locks.take(stripe, Mode::Exclusive, id);
+        } else if self.settling(cx, region, stripe) < holders {
+            self.parity_repairers.push(id);
             return Gate::Wait;
         }
-        self.cx.jobs.stripe(id).stage = Stage::Plan;
+        cx.jobs.stripe(id).stage = Stage::Plan;
         Gate::Pass
     }
 
     /// The number of jobs that hold the lock of `stripe` and wait for its region's reintegration.
-    fn settling(&mut self, region: Region, stripe: Stripe) -> u32 {
-        let waiters =
-            std::mem::take(&mut self.logs.as_mut().expect("only logs are mended").region(region).waiters);
+    fn settling(&mut self, cx: &mut Context, region: Region, stripe: Stripe) -> u32 {
+        let waiters = std::mem::take(&mut self.region(region).waiters);
         let holds = |id: &&JobId| {
-            let job = self.cx.jobs.stripe(**id);
+            let job = cx.jobs.stripe(**id);
             job.locked && job.window.stripe == stripe
         };
         let count = waiters.iter().filter(holds).count();
-        self.logs.as_mut().expect("it was there").region(region).waiters = waiters;
+        self.region(region).waiters = waiters;
         count as u32
     }
 
     /// A lock was given back, or its holder waits: parity repairs look again.
-    pub(crate) fn wake_parity_repairers(&mut self) {
-        if let Some(logs) = &mut self.logs {
-            self.cx.runnable.extend(logs.parity_repairers.drain(..));
-        }
+    pub(crate) fn wake_parity_repairers(&mut self, cx: &mut Context) {
+        cx.runnable.extend(self.parity_repairers.drain(..));
     }
 
     /// The records that the parity in the repair's window lacks. Their buffers are held until the
     /// repair's plan is done.
-    pub(crate) fn behind(&mut self, id: JobId) -> Vec<Behind> {
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn behind(&mut self, cx: &mut Context, id: JobId) -> Vec<Behind> {
+        let job = cx.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
-        let check = Logs::check_unit(&self.cx.geometry);
-        let location = self.cx.geometry.layout().locate(window.stripe, check);
+        let check = Logs::check_unit(&cx.geometry);
+        let location = cx.geometry.layout().locate(window.stripe, check);
         let (from, to) = (location.at + window.columns.from, location.at + window.columns.to);
-        let (from, to) = (self.cx.geometry.absolute(from), self.cx.geometry.absolute(to));
+        let (from, to) = (cx.geometry.absolute(from), cx.geometry.absolute(to));
         let mut list = Vec::new();
-        for apply in self.unapplied(region, window.stripe) {
+        for apply in self.unapplied(cx, region, window.stripe) {
             let at = apply.at.max(from);
             let end = (apply.at + apply.length).min(to);
             if at < end {
                 let start = apply.start + (at - apply.at);
                 let columns =
                     Columns::new(window.columns.from + (at - from), window.columns.from + (end - from));
-                list.push(Behind { held: self.held_at(id, region, apply.segment, start, columns), columns });
+                list.push(Behind {
+                    held: self.held_at(cx, id, region, apply.segment, start, columns),
+                    columns,
+                });
             }
         }
         list
     }
 
     /// Where the payload of a record is: in memory, or on the log's member.
-    fn held_at(&mut self, id: JobId, region: Region, segment: u32, start: Sectors, columns: Columns) -> Held {
-        let logs = self.logs.as_ref().expect("only logs are mended");
-        if let Some(buffer) = logs.segment(segment).buffer {
-            self.cx.buffers.hold(buffer);
-            self.cx.jobs.get_mut(id).held.push(buffer);
+    fn held_at(
+        &mut self,
+        cx: &mut Context,
+        id: JobId,
+        region: Region,
+        segment: u32,
+        start: Sectors,
+        columns: Columns,
+    ) -> Held {
+        if let Some(buffer) = self.segment(segment).buffer {
+            cx.buffers.hold(buffer);
+            cx.jobs.get_mut(id).held.push(buffer);
             return Held::Memory(Span::new(Source::Buffer(buffer), start, columns.length()));
         }
-        let (member, at) = self.segment_at(region, segment);
-        Held::Member(member, at + logs.header + start)
+        let (member, at) = self.segment_at(cx, region, segment);
+        Held::Member(member, at + self.header + start)
     }
 
     /// The records of `stripe` that are not in its parity: those that the reintegration still has
     /// to apply, and those that came after it.
-    fn unapplied(&mut self, region: Region, stripe: Stripe) -> Vec<Apply> {
+    fn unapplied(&mut self, cx: &mut Context, region: Region, stripe: Stripe) -> Vec<Apply> {
         if is_planted(Bug::MendedWithoutRecords) {
             return Vec::new();
         }
-        let (_, index) = self.cx.geometry.region_of(stripe);
-        let logs = self.logs.as_ref().expect("only logs are mended");
-        let log = &logs.regions[&region];
+        let (_, index) = cx.geometry.region_of(stripe);
+        let log = &self.regions[&region];
         let mut records: Vec<(Record, u32)> = Vec::new();
         for segment in &log.segments {
-            let of_stripe = logs.segment(*segment).records.iter().filter(|record| record.stripe == index);
+            let of_stripe = self.segment(*segment).records.iter().filter(|record| record.stripe == index);
             records.extend(of_stripe.map(|record| (*record, *segment)));
         }
         records.sort_unstable_by_key(|(record, _)| u64::MAX - record.sequence);
         let Reintegration { newest, done, .. } = log.reintegrating.as_deref().expect("it is under way");
         let later = records.partition_point(|(record, _)| record.sequence > *newest);
         let mut applies = Vec::new();
-        self.applies_of_stripe(region, &records, *newest, &mut applies);
+        self.applies_of_stripe(cx, region, &records, *newest, &mut applies);
         let mut applies = super::without_done(applies, done);
-        self.applies_of_stripe(region, &records[..later], u64::MAX, &mut applies);
+        self.applies_of_stripe(cx, region, &records[..later], u64::MAX, &mut applies);
         applies
     }
 
     pub(super) fn reintegration(&mut self, region: Region) -> &mut Reintegration {
-        let log = self.logs.as_mut().expect("only logs are reintegrated").region(region);
+        let log = self.region(region);
         log.reintegrating.as_mut().expect("it is under way")
     }
 }

@@ -14,104 +14,107 @@
 use super::state::HalfDone;
 use parlour_units::{Region, Stripe};
 
-use crate::array::Array;
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::ids::JobId;
+use crate::log::Logs;
+use crate::log::commit::commit_slot;
 use crate::planted::{Bug, is_planted};
+use crate::signal::Signal;
+use crate::update;
 
-impl Array {
+impl Logs {
     /// Whether `region` is not reintegrated until the array is opened again. Either its own
     /// reintegration was suspended, or the same commit log holds intents that must be finished
     /// before any others.
-    pub(crate) fn is_suspended(&self, region: Region) -> bool {
-        let Some(logs) = self.logs.as_ref().filter(|_| self.cx.geometry.is_journaled()) else { return false };
-        let own = logs.regions.get(&region).is_some_and(|log| log.suspended);
-        own || logs.blocked.contains(&self.commit_slot(region))
+    pub(crate) fn is_suspended(&self, cx: &Context, region: Region) -> bool {
+        if !cx.geometry.is_journaled() {
+            return false;
+        }
+        let own = self.regions.get(&region).is_some_and(|log| log.suspended);
+        own || self.blocked.contains(&commit_slot(cx, region))
     }
 
     /// Whether the region's log is as complete as before the reintegration, so that it can be
     /// suspended.
-    pub(super) fn may_suspend(&self, region: Region) -> bool {
-        let logs = self.logs.as_ref().expect("only logs are reintegrated");
-        let reintegration = logs.regions[&region].reintegrating.as_ref().expect("it is under way");
-        let stood = |slot| self.cx.roster.member_since(slot, reintegration.turn).is_some();
-        self.keeps_log_without_space(region) && self.log_slots(region).all(stood)
+    pub(super) fn may_suspend(&self, cx: &Context, region: Region) -> bool {
+        let reintegration = self.regions[&region].reintegrating.as_ref().expect("it is under way");
+        let stood = |slot| cx.roster.member_since(slot, reintegration.turn).is_some();
+        self.keeps_log_without_space(cx, region) && update::log_slots(cx.geometry.layout(), region).all(stood)
     }
 
-    fn keeps_log_without_space(&self, region: Region) -> bool {
-        self.cx.geometry.is_journaled()
-            && self.cx.counters.out_of_space
-            && !self.log_is_lost(region)
+    fn keeps_log_without_space(&self, cx: &Context, region: Region) -> bool {
+        cx.geometry.is_journaled()
+            && cx.counters.out_of_space
+            && !self.log_is_lost(cx, region)
             && !is_planted(Bug::LogGivenUpForSpace)
     }
 
     /// There was no space or memory for the data of a committed write: its record counts, and is
     /// redone after the next opening. Returns `false` if the region's log does not count.
-    pub(crate) fn leave_to_redo(&mut self, id: JobId) -> bool {
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn leave_to_redo(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) -> bool {
+        let job = cx.jobs.stripe(id);
         let (region, stripe, committed) = (job.region, job.window.stripe, job.entry.is_some());
-        let counts = || self.log_stands(region) && !self.durable.bitmap().needs_resync(region);
-        if !committed || !counts() || !self.keeps_log_without_space(region) {
+        let counts = || self.log_stands(cx, region) && !durable.bitmap().needs_resync(region);
+        if !committed || !counts() || !self.keeps_log_without_space(cx, region) {
             return false;
         }
-        self.cx.jobs.stripe(id).entry = None;
-        let index = self.cx.geometry.region_of(stripe).1;
-        let logs = self.logs.as_mut().expect("committed writes are logged");
-        let log = logs.region(region);
+        cx.jobs.stripe(id).entry = None;
+        let index = cx.geometry.region_of(stripe).1;
+        let log = self.region(region);
         log.suspended = true;
         log.unlanded.insert(index);
         if log.reintegrating.as_ref().is_some_and(|reintegration| reintegration.finishing) {
-            self.give_up_reintegration(region);
+            self.give_up_reintegration(cx, durable, region);
         }
-        self.let_go_of_suspended();
+        self.let_go_of_suspended(cx);
         true
     }
 
     /// Whether `stripe` cannot be read until the array is opened again, because a committed write
     /// may have written a part of its data.
-    pub(crate) fn is_left_to_redo(&self, stripe: Stripe) -> bool {
-        let Some(logs) = self.logs.as_ref().filter(|_| self.cx.counters.out_of_space) else { return false };
-        let (region, index) = self.cx.geometry.region_of(stripe);
-        logs.regions.get(&region).is_some_and(|log| log.unlanded.contains(&index))
+    pub(crate) fn is_left_to_redo(&self, cx: &Context, stripe: Stripe) -> bool {
+        if !cx.counters.out_of_space {
+            return false;
+        }
+        let (region, index) = cx.geometry.region_of(stripe);
+        self.regions.get(&region).is_some_and(|log| log.unlanded.contains(&index))
     }
 
     /// Suspends the reintegration; jobs that wait for it look again.
-    pub(super) fn suspend_reintegration(&mut self, region: Region) {
-        let logs = self.logs.as_mut().expect("only logs are reintegrated");
-        let log = logs.region(region);
+    pub(super) fn suspend_reintegration(&mut self, cx: &mut Context, region: Region) {
+        let log = self.region(region);
         let reintegration = log.reintegrating.take().expect("it is under way");
         (log.suspended, log.wanted) = (true, false);
         if !reintegration.intents.is_empty() {
             log.half_done = Some(HalfDone::of(&reintegration));
-            self.block_commit_slot(region);
+            self.block_commit_slot(cx, region);
         }
-        let logs = self.logs.as_mut().expect("it was there");
-        logs.running -= 1;
-        logs.freed = true;
-        reintegration.held.iter().for_each(|(_, buffer)| self.cx.buffers.release(*buffer));
-        self.let_go_of_suspended();
-        self.resume_hosts();
+        self.running -= 1;
+        self.freed = true;
+        reintegration.held.iter().for_each(|(_, buffer)| cx.buffers.release(*buffer));
+        self.let_go_of_suspended(cx);
+        cx.signal(Signal::FlushesMayStart);
     }
 
     /// The intents of `region` are not finished before the next opening: no other reintegration
     /// with intents in the same commit log begins.
-    pub(crate) fn block_commit_slot(&mut self, region: Region) {
-        let slot = self.commit_slot(region);
-        self.logs.as_mut().expect("intents are of logs").blocked.insert(slot);
+    pub(crate) fn block_commit_slot(&mut self, cx: &mut Context, region: Region) {
+        let slot = commit_slot(cx, region);
+        self.blocked.insert(slot);
     }
 
     /// Jobs that wait for a suspended reintegration look again.
-    pub(crate) fn let_go_of_suspended(&mut self) {
-        let Some(logs) = &self.logs else { return };
+    pub(crate) fn let_go_of_suspended(&mut self, cx: &mut Context) {
         let idle =
-            |region: &Region| logs.regions[region].reintegrating.is_none() && self.is_suspended(*region);
-        let suspended: Vec<Region> = logs.regions.keys().copied().filter(idle).collect();
-        let logs = self.logs.as_mut().expect("it was there");
+            |region: &Region| self.regions[region].reintegrating.is_none() && self.is_suspended(cx, *region);
+        let suspended: Vec<Region> = self.regions.keys().copied().filter(idle).collect();
         for region in suspended {
-            let log = logs.region(region);
+            let log = self.region(region);
             log.queued = false;
-            self.cx.runnable.extend(log.waiters.drain(..));
+            cx.runnable.extend(log.waiters.drain(..));
         }
-        let regions = &logs.regions;
-        logs.queue.retain(|region| regions[region].queued);
+        let regions = &self.regions;
+        self.queue.retain(|region| regions[region].queued);
     }
 }

@@ -8,50 +8,51 @@ use parlour_units::{Region, Sector, Unit};
 
 use super::sectors;
 use super::state::is_suspect;
-use crate::array::Array;
 use crate::columns::Window;
+use crate::context::Context;
 use crate::durable::bad_blocks;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
+use crate::log::Logs;
 
-impl Array {
+impl Logs {
     /// Goes on without the sectors that a pass could not read, if the pass has written nothing.
     /// Returns whether it can.
-    pub(super) fn leave_out(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
-        let stands = |failure: &&FailedAccess| self.cx.roster.slot_of(failure.member).is_some();
+    pub(super) fn leave_out(&mut self, cx: &mut Context, region: Region, failures: &[FailedAccess]) -> bool {
+        let stands = |failure: &&FailedAccess| cx.roster.slot_of(failure.member).is_some();
         let failures: Vec<FailedAccess> = failures.iter().filter(stands).copied().collect();
-        if self.log_is_lost(region) || failures.iter().any(|failure| failure.fault != Fault::Unreadable) {
+        if self.log_is_lost(cx, region) || failures.iter().any(|failure| failure.fault != Fault::Unreadable) {
             return false;
         }
-        self.drop_missing_runs(region);
-        self.narrow_down(region, &failures)
-            || self.record_unrecoverable(region, &failures) && self.leave_out_listed(region)
+        self.drop_missing_runs(cx, region);
+        self.narrow_down(cx, region, &failures)
+            || self.record_unrecoverable(cx, region, &failures) && self.leave_out_listed(cx, region)
     }
 
     /// Parity that is on the bad-block log and cannot be repaired stays unrecoverable whatever is
     /// xored into it: it is left out. Returns whether there was any.
-    pub(super) fn leave_out_listed(&mut self, region: Region) -> bool {
-        let is_bad = |apply: &Apply| self.cx.roster.listed.has(apply.member, apply.at, apply.length);
+    pub(super) fn leave_out_listed(&mut self, cx: &mut Context, region: Region) -> bool {
+        let is_bad = |apply: &Apply| cx.roster.listed.has(apply.member, apply.at, apply.length);
         let (listed, mut left): (Vec<Apply>, Vec<Apply>) =
             self.remaining(region).into_iter().partition(|apply| is_bad(apply));
         if listed.is_empty() {
             return false;
         }
         left.extend(listed.into_iter().flat_map(sectors).filter(|sector| !is_bad(sector)));
-        self.split_again(region, left);
+        self.split_again(cx, region, left);
         true
     }
 
     /// Sectors that failed in long accesses are read again in short ones. Returns whether any
     /// access was long.
-    fn narrow_down(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
-        let segment = self.logs.as_ref().expect("only logs are reintegrated").segment_length;
+    fn narrow_down(&mut self, cx: &mut Context, region: Region, failures: &[FailedAccess]) -> bool {
+        let segment = self.segment_length;
         let is_long = |failure: &&FailedAccess| {
-            let parity = !self.cx.unreadable_windows(failure).is_empty();
-            failure.length > if parity { self.cx.geometry.block() } else { segment }
+            let parity = !cx.unreadable_windows(failure).is_empty();
+            failure.length > if parity { cx.geometry.block() } else { segment }
         };
         let suspect = |failure: &FailedAccess| {
-            let slot = self.cx.roster.slot_of(failure.member)?;
+            let slot = cx.roster.slot_of(failure.member)?;
             Some(Suspect { slot, at: failure.at, length: failure.length })
         };
         let suspects: Vec<Suspect> = failures.iter().filter(is_long).filter_map(suspect).collect();
@@ -64,7 +65,7 @@ impl Array {
         };
         let left = self.remaining(region).into_iter().flat_map(in_parts).collect();
         self.reintegration(region).suspects.extend(suspects);
-        self.split_again(region, left);
+        self.split_again(cx, region, left);
         true
     }
 
@@ -72,38 +73,35 @@ impl Array {
     /// not be read by itself, the parity that lacks its records goes there. Returns whether there
     /// was room in the bad-block log. If some of that parity can be computed from the data, none is
     /// listed, and the result is `false`.
-    fn record_unrecoverable(&mut self, region: Region, failures: &[FailedAccess]) -> bool {
+    fn record_unrecoverable(&mut self, cx: &mut Context, region: Region, failures: &[FailedAccess]) -> bool {
         let unrecoverable = failures.iter().map(|failure| {
-            let parity = self.cx.unreadable_windows(failure);
-            let unrecoverable = if parity.is_empty() { self.windows_behind(region, failure) } else { parity };
+            let parity = cx.unreadable_windows(failure);
+            let unrecoverable =
+                if parity.is_empty() { self.windows_behind(cx, region, failure) } else { parity };
             (!unrecoverable.is_empty()).then_some(unrecoverable)
         });
         let Some(unrecoverable) = unrecoverable.collect::<Option<Vec<_>>>() else { return false };
-        unrecoverable
-            .into_iter()
-            .flatten()
-            .all(|(window, unit)| bad_blocks::record(&mut self.cx, window, unit).is_ok())
+        unrecoverable.into_iter().flatten().all(|(window, unit)| bad_blocks::record(cx, window, unit).is_ok())
     }
 
     /// The parity that lacks the records of an unreadable segment. Empty if no data is missing:
     /// then all of the region's parity can be computed from the data.
-    fn windows_behind(&self, region: Region, failure: &FailedAccess) -> Vec<(Window, Unit)> {
-        let Some(slot) = self.cx.roster.slot_of(failure.member).filter(|_| self.misses_data(region)) else {
+    fn windows_behind(&self, cx: &Context, region: Region, failure: &FailedAccess) -> Vec<(Window, Unit)> {
+        let Some(slot) = cx.roster.slot_of(failure.member).filter(|_| self.misses_data(cx, region)) else {
             return Vec::new();
         };
-        let logs = self.logs.as_ref().expect("only logs are reintegrated");
         let stands_there = |index: &u32| {
-            let stored = logs.segment(*index).position.is_some();
-            stored && self.segment_at(region, *index) == (slot, failure.at)
+            let stored = self.segment(*index).position.is_some();
+            stored && self.segment_at(cx, region, *index) == (slot, failure.at)
         };
-        let Some(segment) = logs.regions[&region].segments.iter().copied().find(stands_there) else {
+        let Some(segment) = self.regions[&region].segments.iter().copied().find(stands_there) else {
             return Vec::new();
         };
-        let block = self.cx.geometry.block();
+        let block = cx.geometry.block();
         let windows = |apply: &Apply| {
             let start = apply.at.from_start().round_down(block);
             let end = (apply.at + apply.length).from_start().round_up(block);
-            self.cx.windows_at(apply.member, Sector::ZERO + start, end - start)
+            cx.windows_at(apply.member, Sector::ZERO + start, end - start)
         };
         let applies = self.remaining(region);
         applies.iter().filter(|apply| apply.segment == segment).flat_map(windows).collect()
@@ -111,19 +109,19 @@ impl Array {
 
     /// The applies that are still to be done.
     fn remaining(&self, region: Region) -> Vec<Apply> {
-        let log = self.logs.as_ref().expect("only logs are reintegrated").regions.get(&region);
+        let log = self.regions.get(&region);
         let reintegration = log.and_then(|log| log.reintegrating.as_deref()).expect("it is under way");
         let runs = reintegration.passes.iter().flatten();
         runs.flat_map(|run| &reintegration.applies[run.applies.clone()]).copied().collect()
     }
 
     /// Plans passes for the applies that are left.
-    fn split_again(&mut self, region: Region, mut left: Vec<Apply>) {
+    fn split_again(&mut self, cx: &mut Context, region: Region, mut left: Vec<Apply>) {
         left.sort_by_key(|apply| (apply.member, apply.at));
         let reintegration = self.reintegration(region);
         let suspects = std::mem::take(&mut reintegration.suspects);
         let held = std::mem::take(&mut reintegration.held);
-        let passes = self.split_passes(&left, &held, &suspects);
+        let passes = self.split_passes(cx, &left, &held, &suspects);
         let reintegration = self.reintegration(region);
         (reintegration.suspects, reintegration.held) = (suspects, held);
         (reintegration.applies, reintegration.passes) = (left, passes);

@@ -17,7 +17,6 @@ use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Sectors};
 
 use crate::buffer::{BufferId, Slice};
-use crate::cache::PrereadCache;
 use crate::context::{Context, Start};
 use crate::durable::Durable;
 use crate::effect::{Effect, EffectId, Fault, Outcome};
@@ -30,12 +29,12 @@ use crate::job::Kind;
 use crate::log::Logs;
 use crate::maintenance::Maintenance;
 use crate::mode::Mode;
-use crate::plan::Builder;
 use crate::planted::{Bug, is_planted};
-use crate::request::Completion;
+use crate::request::{Completion, RequestError};
 use crate::signal::Signal;
 use crate::status::{Event, FailureCause};
 use crate::stopping::Stop;
+use crate::stripe::Stripes;
 
 /// A disk array. See the module for how to drive it.
 #[derive(Debug)]
@@ -44,9 +43,8 @@ pub struct Array {
     pub(crate) hosts: Hosts,
     pub(crate) durable: Durable,
     pub(crate) logs: Logs,
-    pub(crate) cache: PrereadCache,
+    pub(crate) stripes: Stripes,
     pub(crate) maintenance: Maintenance,
-    pub(crate) builder: Builder,
     /// The stage of a stop that is under way.
     pub(crate) stop: Option<Stop>,
     pub(crate) turn: u64,
@@ -69,9 +67,8 @@ impl Array {
             hosts: Hosts::default(),
             durable,
             logs,
-            cache: PrereadCache::new(start.tuning.preread_cache),
+            stripes: Stripes::new(&start.tuning, combined),
             maintenance: Maintenance::default(),
-            builder: Builder::new(&start.tuning, combined),
             stop: None,
             turn: 0,
             completions: VecDeque::new(),
@@ -156,7 +153,7 @@ impl Array {
         if let Some(waiters) = self.logs.take_pool_waiters_to_retry() {
             for waiter in waiters {
                 if let Some(job) = self.logs.tries_again(&mut self.cx, &self.durable, waiter) {
-                    self.advance_stripe(job);
+                    self.stripes.advance_stripe(&mut self.cx, &mut self.durable, &mut self.logs, job);
                     self.handle_signals();
                 }
             }
@@ -206,11 +203,13 @@ impl Array {
             while !self.is_abandoned()
                 && let Some(job) = self.cx.runnable.pop_front()
             {
-                self.advance_stripe(job);
+                self.stripes.advance_stripe(&mut self.cx, &mut self.durable, &mut self.logs, job);
                 self.handle_signals();
             }
-            let went_on =
-                self.pump_memory() || self.pump_maintenance() || self.pump_logs() || self.pump_metadata();
+            let went_on = self.stripes.pump_memory(&mut self.cx)
+                || self.pump_maintenance()
+                || self.pump_logs()
+                || self.pump_metadata();
             if !self.handle_signals() && !went_on {
                 return;
             }
@@ -262,12 +261,35 @@ impl Array {
             match signal {
                 Signal::Progress(id, progress) => self.follow(id, progress),
                 Signal::RegionDrained(region) => self.flush_resynced(region),
-                Signal::Broken(id, failures) => self.stripe_broken(id, &failures),
-                Signal::Repair { parent, window, targets } => self.start_repair(parent, window, targets),
+                Signal::Broken(id, failures) => {
+                    self.stripes.stripe_broken(&mut self.cx, &mut self.durable, &mut self.logs, id, &failures)
+                }
+                Signal::Repair { parent, window, targets } => {
+                    self.stripes.start_repair(&mut self.cx, parent, window, targets)
+                }
                 Signal::PassLost(region, failures) => {
                     self.exclude_unreadable_joining_members(&failures);
                     self.logs.pass_lost(&mut self.cx, &mut self.durable, region, &failures);
                 }
+                Signal::Unfaithful { member, repair } => {
+                    self.fail_member(member, FailureCause::Unfaithful);
+                    self.stripes.unfaithful_judged(
+                        &mut self.cx,
+                        &mut self.durable,
+                        &mut self.logs,
+                        repair,
+                        member,
+                    );
+                }
+                Signal::Repaired { job, lost } => self.repaired(job, lost),
+                Signal::HostJobDone(host, result) => self.host_job_done(host, result),
+                Signal::WriteInBlocks { host, window } => self.begin_blocks(host, window),
+                Signal::MaintenanceStripeEnded { purpose, stripe, result } => {
+                    self.maintenance_stripe_ended(purpose, stripe, result);
+                }
+                Signal::ScrubSkipped => self.skip_scrubbed(),
+                Signal::Mismatch { window, repaired } => self.note_mismatch(window, repaired),
+                Signal::Uncompared => self.note_uncompared(),
                 Signal::FlushesMayStart => self.resume_hosts(),
                 Signal::ReadsMayGoOn => self.resume_recovered_hosts(),
             }
@@ -282,7 +304,7 @@ impl Array {
             Some(Kind::Reintegrate { region }) => return self.logs.start_intent(&mut self.cx, id, region),
             _ if self.cx.geometry.is_journaled() => self.logs.await_commit(&mut self.cx, id),
             _ => {
-                self.commit_records(id);
+                self.stripes.commit_records(&mut self.cx, &mut self.durable, &mut self.logs, id);
                 return true;
             }
         }
@@ -294,7 +316,9 @@ impl Array {
         self.cx.release_buffers(id);
         match self.cx.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
             Kind::Read { .. } => self.read_done(id),
-            Kind::Stripe(_) => self.stripe_carried_out(id),
+            Kind::Stripe(_) => {
+                self.stripes.stripe_carried_out(&mut self.cx, &mut self.durable, &mut self.logs, id)
+            }
             Kind::BadBlockLog => self.bad_block_log_written(id, true),
             Kind::Flush { .. } => self.flush_done(id),
             Kind::Append { .. } => self.logs.append_done(&mut self.cx, &mut self.durable, id),
@@ -316,6 +340,18 @@ impl Array {
             Kind::Superblock | Kind::Bitmap | Kind::Table | Kind::StopFlush => {
                 self.metadata_written(id, &[]);
             }
+        }
+    }
+
+    /// What a job of hosts or logs could not read is repaired, or (if `lost`) could not be.
+    fn repaired(&mut self, id: JobId, lost: bool) {
+        match self.cx.jobs.get(id).kind {
+            Some(Kind::Read { .. }) if lost => self.read_failed(id, RequestError::Lost),
+            Some(Kind::Read { host }) => self.read_again(id, host),
+            Some(Kind::Reintegrate { region }) => {
+                self.logs.parity_repaired(&mut self.cx, &mut self.durable, id, region, lost);
+            }
+            ref other => unreachable!("{other:?} waits for no repair"),
         }
     }
 
@@ -341,7 +377,9 @@ impl Array {
         }
         match self.cx.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
             Kind::Read { .. } => self.read_broken(id, &failures),
-            Kind::Stripe(_) => self.stripe_broken(id, &failures),
+            Kind::Stripe(_) => {
+                self.stripes.stripe_broken(&mut self.cx, &mut self.durable, &mut self.logs, id, &failures)
+            }
             Kind::Flush { .. } => self.flush_broken(id, &failures),
             Kind::Append { .. } => self.logs.append_broken(&mut self.cx, &mut self.durable, id),
             Kind::Reintegrate { .. } => {

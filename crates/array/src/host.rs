@@ -9,7 +9,7 @@ use crate::columns::{Columns, Piece, Window};
 use crate::effect::{Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::ids::{HostId, JobId};
-use crate::job::{ATTEMPTS, Kind, Purpose, StripeJob};
+use crate::job::{ATTEMPTS, Kind, Purpose};
 use crate::map::{pieces, windows};
 use crate::mode::Mode;
 use crate::organization::ReadChoice;
@@ -17,6 +17,7 @@ use crate::plan::{Content, Source, Span};
 use crate::planted::{Bug, is_planted};
 use crate::request::{Completion, Operation, Request, RequestError};
 use crate::roster::SlotState;
+use crate::stripe::StripeWork;
 
 #[derive(Debug)]
 struct HostRequest {
@@ -220,7 +221,7 @@ impl Array {
         if error.is_none() && entry.durable && !entry.flushed && self.durability_is_shared(request) {
             return self.flush_before_answer(host);
         }
-        self.cache.read_ends(host);
+        self.stripes.cache_mut().read_ends(host);
         self.hosts.table[host.0 as usize] = None;
         self.hosts.free.push(host.0);
         self.answer(request, error.map_or(Ok(()), Err));
@@ -416,8 +417,7 @@ impl Array {
             found.retain(|piece| self.choose_unit(window.stripe, piece).is_none());
             if !found.is_empty() {
                 self.cx.counters.degraded_reads += 1;
-                self.hosts.get(host).jobs += 1;
-                self.start_stripe(Purpose::Read, *window, Some(host), found, Content::Host, false);
+                self.start_host_stripe(Purpose::Read, *window, host, found, UnitSet::NONE);
             }
         }
         self.hosts.windows = list;
@@ -433,17 +433,17 @@ impl Array {
     /// The cache watches a read, to notice whether its data is overwritten before the read ends.
     fn note_read(&mut self, host: HostId) {
         let request = self.hosts.get(host).request;
-        if self.cache.takes(request.length) {
+        if self.stripes.cache_mut().takes(request.length) {
             let stripes: Vec<Stripe> = self.stripes_of(request).collect();
             let stale = stripes.iter().any(|stripe| self.cx.locks.is_exclusive(*stripe));
-            self.cache.read_begins(host, stripes, stale);
+            self.stripes.cache_mut().read_begins(host, stripes, stale);
         }
     }
 
     fn keep_read(&mut self, host: HostId) {
         let HostRequest { request, start, jobs, .. } = *self.hosts.get(host);
         // Units that another job of the same request computes are not in the buffer yet.
-        if !self.cache.read_ends(host) || jobs != 1 {
+        if !self.stripes.cache_mut().read_ends(host) || jobs != 1 {
             return;
         }
         let unit = self.cx.geometry.layout().unit_length();
@@ -455,7 +455,7 @@ impl Array {
             content.extend(found.iter().map(|piece| (stripe, *piece)));
         }
         let buffer = request.buffer.expect("a read has a payload");
-        self.keep_content((buffer, start), content);
+        self.stripes.keep_content(&mut self.cx, (buffer, start), content);
     }
 
     /// The stripes that a request touches.
@@ -484,14 +484,14 @@ impl Array {
             // repeated without that member.
             return match failures.iter().all(|failure| self.cx.roster.slot_of(failure.member).is_some()) {
                 true => self.compute_unreadable(id, failures),
-                false => self.repairs_done(id),
+                false => self.stripes.repairs_done(&mut self.cx, &mut self.durable, &mut self.logs, id),
             };
         }
         for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
-            self.start_repairs(id, failure);
+            self.stripes.start_repairs(&mut self.cx, id, failure);
         }
         if self.cx.jobs.get(id).repairs == 0 {
-            self.repairs_done(id);
+            self.stripes.repairs_done(&mut self.cx, &mut self.durable, &mut self.logs, id);
         }
     }
 
@@ -507,7 +507,7 @@ impl Array {
     fn compute_unreadable(&mut self, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.cx.jobs.end(id);
-        self.cache.read_ends(host);
+        self.stripes.cache_mut().read_ends(host);
         let block = self.cx.geometry.block();
         let unreadable = failures.iter().flat_map(|failure| self.cx.unreadable_windows(failure));
         let unreadable: Vec<(Window, Unit)> = unreadable.collect();
@@ -542,15 +542,13 @@ impl Array {
         if found.is_empty() {
             return;
         }
-        self.hosts.get(host).jobs += 1;
-        let job = self.start_stripe(Purpose::Read, window, Some(host), found, Content::Host, false);
-        self.cx.jobs.stripe(job).targets = without;
+        self.start_host_stripe(Purpose::Read, window, host, found, without);
     }
 
     pub(crate) fn read_failed(&mut self, id: JobId, error: RequestError) {
         let Some(Kind::Read { host }) = self.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
         self.cx.jobs.end(id);
-        self.cache.read_ends(host);
+        self.stripes.cache_mut().read_ends(host);
         self.host_job_done(host, Err(error));
     }
 
@@ -560,7 +558,7 @@ impl Array {
         let entry = self.hosts.get(host);
         entry.attempts += 1;
         if entry.attempts > ATTEMPTS {
-            self.cache.read_ends(host);
+            self.stripes.cache_mut().read_ends(host);
             return self.host_job_done(host, Err(RequestError::Lost));
         }
         let request = entry.request;
@@ -578,7 +576,7 @@ impl Array {
 
     /// Starts jobs on the next stripes of a request that writes, zeroes or trims.
     fn continue_write(&mut self, host: HostId) {
-        let &mut HostRequest { request, cursor, content, durable, whole_only, .. } = self.hosts.get(host);
+        let &mut HostRequest { request, cursor, whole_only, .. } = self.hosts.get(host);
         let data = self.cx.geometry.layout().stripe_data();
         let end = request.at + request.length;
         let next = Sector::ZERO + data * (cursor.from_start() / data + STRIPES_AT_ONCE);
@@ -590,7 +588,7 @@ impl Array {
         entry.jobs += 1;
         for window in &list {
             if !whole_only || self.is_whole(request, *window) {
-                self.begin_window(host, request, *window, content, durable);
+                self.begin_window(host, request, *window);
             }
         }
         self.hosts.windows = list;
@@ -598,15 +596,14 @@ impl Array {
     }
 
     /// A write's window is cut into blocks, each of which is written separately.
-    pub(crate) fn begin_blocks(&mut self, id: JobId, columns: Columns) {
-        let StripeJob { window, host, content, durable, .. } = *self.cx.jobs.stripe(id);
-        let host = host.expect("a host waits for it");
+    pub(crate) fn begin_blocks(&mut self, host: HostId, window: Window) {
         let request = self.hosts.get(host).request;
         let block = self.cx.geometry.block();
+        let columns = window.columns;
         for index in 0..columns.length() / block {
             let from = columns.from + block * index;
             let window = Window { columns: Columns::new(from, from + block), ..window };
-            self.begin_window(host, request, window, content, durable);
+            self.begin_window(host, request, window);
         }
     }
 
@@ -618,21 +615,33 @@ impl Array {
         list
     }
 
-    fn begin_window(
-        &mut self,
-        host: HostId,
-        request: Request,
-        window: Window,
-        content: Content,
-        durable: bool,
-    ) {
+    fn begin_window(&mut self, host: HostId, request: Request, window: Window) {
         let mut found = Vec::new();
         pieces(self.cx.geometry.layout(), request.at, request.length, window, &mut found);
         if found.is_empty() {
             return;
         }
-        self.hosts.get(host).jobs += 1;
-        self.start_stripe(Purpose::Write, window, Some(host), found, content, durable);
+        self.start_host_stripe(Purpose::Write, window, host, found, UnitSet::NONE);
+    }
+
+    /// Starts a job that `host` waits for.
+    fn start_host_stripe(
+        &mut self,
+        purpose: Purpose,
+        window: Window,
+        host: HostId,
+        pieces: Vec<Piece>,
+        targets: UnitSet,
+    ) {
+        let payload = self.host_buffer(host);
+        let entry = self.hosts.get(host);
+        entry.jobs += 1;
+        let (content, durable) = (entry.content, entry.durable);
+        let host = Some(host);
+        self.stripes.start_stripe(
+            &mut self.cx,
+            StripeWork { purpose, window, host, payload, pieces, content, durable, targets },
+        );
     }
 
     fn begin_zeroes(&mut self, host: HostId, request: Request, may_unmap: bool, fast: bool, durable: bool) {

@@ -136,7 +136,7 @@ impl Array {
             requests: self.hosts.count(),
             host_memory: self.hosts.memory,
             scratch: self.cx.scratch.in_use(),
-            cache: self.cache.in_use(),
+            cache: self.stripes.cached(),
         }
     }
 

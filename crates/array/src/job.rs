@@ -2,6 +2,7 @@
 
 use parlour_units::{Region, Sectors, Slot};
 
+use crate::buffer::BufferId;
 use crate::code::UnitSet;
 use crate::columns::{Piece, Window};
 use crate::exec::job::Jobs;
@@ -9,6 +10,7 @@ use crate::format::commit_entry::{CommitPart, Intent};
 use crate::format::segment::Record;
 use crate::ids::{HostId, JobId};
 use crate::log::{EntryName, Load, Redo, Reservation};
+use crate::maintenance::Repair;
 use crate::plan::{Content, Fragment, LogMethod};
 
 /// The purpose of a job.
@@ -78,8 +80,8 @@ pub(crate) enum Purpose {
     },
     /// Check units are computed anew.
     Resync { region: Region },
-    /// Units are compared.
-    Scrub,
+    /// Units are compared. A mismatch is repaired in this way.
+    Scrub { repair: Repair },
 }
 
 /// The progress of a stripe job towards its plan.
@@ -124,6 +126,8 @@ pub(crate) struct StripeJob {
     pub(crate) window: Window,
     pub(crate) region: Region,
     pub(crate) host: Option<HostId>,
+    /// The host's buffer, and where the payload begins there.
+    pub(crate) payload: Option<(BufferId, Sectors)>,
     pub(crate) pieces: Vec<Piece>,
     pub(crate) content: Content,
     pub(crate) durable: bool,

@@ -43,7 +43,6 @@ pub mod organization;
 pub mod plan;
 mod planted;
 pub mod record;
-mod repair;
 mod request;
 mod roster;
 mod signal;

@@ -113,7 +113,7 @@ impl Array {
             if self.cx.jobs.stripe(id).stage != Stage::Running {
                 self.cx.runnable.push_back(id);
             } else {
-                self.stripe_carried_out(id);
+                self.stripes.stripe_carried_out(&mut self.cx, &mut self.durable, &mut self.logs, id);
             }
         }
     }

@@ -6,13 +6,15 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::Region;
+use parlour_units::{Member, Region, Stripe};
 
 use crate::code::UnitSet;
 use crate::columns::Window;
 use crate::exec::job::FailedAccess;
 use crate::exec::run::Progress;
-use crate::ids::JobId;
+use crate::ids::{HostId, JobId};
+use crate::job::Purpose;
+use crate::request::RequestError;
 
 /// See the module.
 #[derive(Debug)]
@@ -26,6 +28,22 @@ pub(crate) enum Signal {
     /// A pass of the region's reintegration has written nothing, and what it could not read, by
     /// these accesses, could not be repaired.
     PassLost(Region, Vec<FailedAccess>),
+    /// A member does not keep what this repair has written to it: it is to be excluded.
+    Unfaithful { member: Member, repair: JobId },
+    /// What a job could not read is repaired, or (if `lost`) some of it could not be.
+    Repaired { job: JobId, lost: bool },
+    /// One of the jobs of a host's request has ended.
+    HostJobDone(HostId, Result<(), RequestError>),
+    /// A host's write is to be done block by block in this window.
+    WriteInBlocks { host: HostId, window: Window },
+    /// A job of rebuild, resync or scrub has ended.
+    MaintenanceStripeEnded { purpose: Purpose, stripe: Stripe, result: Result<(), RequestError> },
+    /// A stripe that a scrub has begun is not compared after all.
+    ScrubSkipped,
+    /// A scrub found units that do not fit.
+    Mismatch { window: Window, repaired: bool },
+    /// A scrub met a block that could be neither read nor repaired.
+    Uncompared,
     /// Flushes of hosts may be able to start.
     FlushesMayStart,
     /// A region was recovered, or the members' states are recorded: reads that waited for that may

@@ -19,7 +19,6 @@ pub(super) const CIRCLES: &[Circle] = &[
             "abandon.rs",
             "array.rs",
             "host.rs",
-            "stripe/blind.rs",
             "maintenance/members.rs",
             "maintenance/mod.rs",
             "maintenance/rebuild.rs",
@@ -27,10 +26,7 @@ pub(super) const CIRCLES: &[Circle] = &[
             "maintenance/scrub.rs",
             "metadata.rs",
             "stopping.rs",
-            "repair.rs",
             "inspect.rs",
-            "stripe.rs",
-            "stripe/cached.rs",
         ],
     },
     Circle { folder: "crates/fault/src", files: &["disk.rs", "silent.rs"] },
@@ -56,7 +52,6 @@ pub(super) const NAMING_ARRAY: &[&str] = &[
     "abandon.rs",
     "floated.rs",
     "host.rs",
-    "stripe/blind.rs",
     "maintenance/members.rs",
     "maintenance/mod.rs",
     "maintenance/rebuild.rs",
@@ -66,10 +61,7 @@ pub(super) const NAMING_ARRAY: &[&str] = &[
     "metadata.rs",
     "stopping.rs",
     "opening.rs",
-    "repair.rs",
     "inspect.rs",
-    "stripe.rs",
-    "stripe/cached.rs",
 ];
 
 /// The packages in which comments may still be too wide.

@@ -6,7 +6,6 @@ use parlour_units::{Bytes, Instant, Member, Slot};
 use crate::array::Array;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
-use crate::ids::JobId;
 use crate::mode::Mode;
 use crate::roster::{MemberInfo, SlotState};
 use crate::status::{Event, FailureCause};
@@ -262,19 +261,6 @@ impl Array {
         }
     }
 
-    /// A block that a repair wrote did not read back as it was written. Returns whether its member
-    /// was excluded for that.
-    pub(crate) fn verification_failed(&mut self, id: JobId) -> bool {
-        let job = self.cx.jobs.stripe(id);
-        let (window, targets) = (job.window, job.targets);
-        let layout = self.cx.geometry.layout();
-        let unit = layout.units().find(|unit| targets.has(*unit)).expect("a repair has a target");
-        let slot = layout.locate(window.stripe, unit).slot;
-        let Some(member) = self.cx.roster.member_at(slot) else { return true };
-        self.fail_member(member, FailureCause::Unfaithful);
-        self.cx.roster.slot_of(member).is_none()
-    }
-
     /// A member has no space for a write. The member is not at fault and is not excluded, but the
     /// array can no longer write.
     pub(crate) fn out_of_space(&mut self, member: Member) {
@@ -307,7 +293,7 @@ impl Array {
         }
         self.durable.note_may_return(&mut self.cx, slot, cause);
         self.cx.roster.fail(slot);
-        self.forget_cached();
+        self.stripes.forget_cached(&mut self.cx);
         if self.maintenance.rebuild.as_ref().is_some_and(|rebuild| rebuild.slot == slot) {
             self.maintenance.rebuild = None;
         }
@@ -339,7 +325,7 @@ impl Array {
     /// Puts `member` into `slot`, to be rebuilt.
     fn occupy(&mut self, slot: Slot, member: Member) {
         self.cx.roster.occupy(slot, member);
-        self.forget_cached();
+        self.stripes.forget_cached(&mut self.cx);
         self.begin_rebuild(slot, 0);
         self.logs.renumber_commit_log(slot);
         let out_of_sync =

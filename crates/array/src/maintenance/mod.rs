@@ -10,12 +10,12 @@ mod scrub;
 use parlour_units::{Duration, Instant, Sectors, Stripe};
 
 use crate::array::Array;
+use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
-use crate::ids::JobId;
 use crate::job::Purpose;
 use crate::mode::Mode;
-use crate::plan::Content;
 use crate::request::RequestError;
+use crate::stripe::StripeWork;
 
 pub use members::AdminError;
 pub(crate) use rebuild::Rebuild;
@@ -69,11 +69,12 @@ impl Array {
     }
 
     /// Starts a job on `stripe`, which handles the stripe window by window under one lock.
-    pub(crate) fn start_maintenance(&mut self, purpose: Purpose, stripe: Stripe) -> JobId {
+    pub(crate) fn start_maintenance(&mut self, purpose: Purpose, stripe: Stripe, targets: UnitSet) {
         let unit = self.cx.geometry.layout().unit_length();
         let columns = Columns::new(Sectors::ZERO, self.cx.tuning.slice.min(unit));
         self.maintenance.running += 1;
-        self.start_stripe(purpose, Window { stripe, columns }, None, Vec::new(), Content::Host, false)
+        self.stripes
+            .start_stripe(&mut self.cx, StripeWork::own(purpose, Window { stripe, columns }, targets));
     }
 
     pub(crate) fn maintenance_stripe_ended(
@@ -86,7 +87,7 @@ impl Array {
         match purpose {
             Purpose::Rebuild { slot, since } => self.rebuilt_stripe(slot, since, stripe, result),
             Purpose::Resync { region } => self.resynced_stripe(region, stripe, result),
-            Purpose::Scrub => self.scrubbed_stripe(stripe, result),
+            Purpose::Scrub { .. } => self.scrubbed_stripe(stripe, result),
             Purpose::Read | Purpose::Write | Purpose::Repair { .. } => unreachable!("no maintenance"),
         }
     }

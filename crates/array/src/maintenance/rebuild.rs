@@ -70,8 +70,7 @@ impl Array {
                 self.cx.roster.rebuilt_mut(slot).begin();
                 self.maintenance.rebuild.as_mut().expect("it is under way").running += 1;
                 let since = self.cx.roster.since(slot);
-                let job = self.start_maintenance(Purpose::Rebuild { slot, since }, stripe);
-                self.cx.jobs.stripe(job).targets = UnitSet::of(unit);
+                self.start_maintenance(Purpose::Rebuild { slot, since }, stripe, UnitSet::of(unit));
             }
             None => self.cx.roster.rebuilt_mut(slot).skip(),
         }

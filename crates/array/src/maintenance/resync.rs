@@ -6,6 +6,7 @@ use parlour_units::{Region, Stripe};
 
 use super::Task;
 use crate::array::Array;
+use crate::code::UnitSet;
 use crate::effect::Class;
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
@@ -53,7 +54,7 @@ impl Array {
         match targets {
             Some(targets) if rebuilding || !targets.is_empty() => {
                 self.durable.bitmap_mut().begin_stripe();
-                self.start_maintenance(Purpose::Resync { region }, stripe);
+                self.start_maintenance(Purpose::Resync { region }, stripe, UnitSet::NONE);
             }
             possible => self.durable.bitmap_mut().skip_stripe(possible.is_some()),
         }

@@ -1,19 +1,16 @@
 //! Scrub: all redundancy is read and compared. Mismatches are counted and listed. They are repaired
 //! only on request, because a comparison alone does not show which side is right.
 
-use parlour_units::{Instant, Member, Sector, Slot, Stripe, Unit};
+use parlour_units::{Instant, Member, Sector, Slot, Stripe};
 
 use super::AdminError;
 use super::report::{Mismatch, Repair, ScrubReport, Task};
 use crate::array::Array;
 use crate::code::UnitSet;
-use crate::columns::Columns;
-use crate::effect::Action;
+use crate::columns::Window;
 use crate::frontier::Frontier;
-use crate::ids::JobId;
-use crate::job::{Purpose, StripeJob};
+use crate::job::Purpose;
 use crate::mode::Mode;
-use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::status::Event;
 
@@ -100,7 +97,8 @@ impl Array {
         }
         scrub.report.stripes += 1;
         scrub.front.begin();
-        self.start_maintenance(Purpose::Scrub, stripe);
+        let repair = scrub.repair;
+        self.start_maintenance(Purpose::Scrub { repair }, stripe, UnitSet::NONE);
         true
     }
 
@@ -112,80 +110,8 @@ impl Array {
         }
     }
 
-    /// A stripe's comparison, or its repair, is done.
-    pub(crate) fn scrub_stripe_done(&mut self, id: JobId) {
-        let repaired = std::mem::take(&mut self.cx.jobs.stripe(id).repairing);
-        let differs = !self.cx.jobs.get(id).differing.is_empty();
-        if let Some(targets) = self.scrub_targets(id).filter(|_| differs) {
-            self.repair_scrubbed(id, targets);
-            return;
-        }
-        if repaired || differs {
-            self.note_mismatch(id, repaired);
-        }
-        self.next_window(id);
-    }
-
-    /// The units to rewrite, if a repair was requested and is possible.
-    fn scrub_targets(&self, id: JobId) -> Option<UnitSet> {
-        let scrub = self.maintenance.scrub.as_ref()?;
-        let layout = self.cx.geometry.layout();
-        match scrub.repair {
-            Repair::Nothing if !is_planted(Bug::ScrubRepairsUnasked) || self.cx.geometry.keeps_copies() => {
-                None
-            }
-            Repair::Nothing => Some(layout.units().filter(|unit| !layout.is_data(*unit)).collect()),
-            Repair::ParityFromData => Some(layout.units().filter(|unit| !layout.is_data(*unit)).collect()),
-            Repair::Majority => self.outvoted(id),
-        }
-    }
-
-    /// The copies that differ from the content of more than half of them.
-    fn outvoted(&self, id: JobId) -> Option<UnitSet> {
-        let job = self.cx.jobs.get(id);
-        let units: Vec<Unit> = self.cx.geometry.layout().units().collect();
-        let compares = job.plan.steps.iter().enumerate().filter(|(_, step)| step.action == Action::Compare);
-        let mut equal = vec![vec![true; units.len()]; units.len()];
-        let pairs = (0..units.len()).flat_map(|a| (a + 1..units.len()).map(move |b| (a, b)));
-        for ((a, b), (step, _)) in pairs.zip(compares) {
-            let differs = job.differing.contains(&(step as u32));
-            equal[a][b] = !differs;
-            equal[b][a] = !differs;
-        }
-        let votes = |a: usize| equal[a].iter().filter(|same| **same).count();
-        let winner = (0..units.len()).find(|a| votes(*a) * 2 > units.len())?;
-        Some((0..units.len()).filter(|other| !equal[winner][*other]).map(|other| units[other]).collect())
-    }
-
-    /// A window that the scrub could not read could not be repaired either. The scrub continues
-    /// block by block, so that it skips only the blocks that fail. Returns whether it continues in
-    /// this way.
-    pub(crate) fn scrub_on(&mut self, id: JobId) -> bool {
-        let (block, unit) = (self.cx.geometry.block(), self.cx.geometry.layout().unit_length());
-        let StripeJob { purpose, window, .. } = *self.cx.jobs.stripe(id);
-        if purpose != Purpose::Scrub || !self.cx.roster.missing(&self.cx.geometry, window.stripe).is_empty() {
-            return false;
-        }
-        let Columns { from, to } = window.columns;
-        let from = if to - from > block { from } else { to };
-        if from == to
-            && let Some(scrub) = &mut self.maintenance.scrub
-        {
-            scrub.report.unreadable += 1;
-        }
-        if from == unit {
-            self.end_stripe(id, Ok(()));
-            return true;
-        }
-        let job = self.cx.jobs.stripe(id);
-        (job.block_by_block, job.attempts) = (true, 0);
-        job.window.columns = Columns::new(from, from + block);
-        self.replan(id);
-        true
-    }
-
-    pub(crate) fn note_mismatch(&mut self, id: JobId, repaired: bool) {
-        let window = self.cx.jobs.stripe(id).window;
+    /// Units do not fit.
+    pub(crate) fn note_mismatch(&mut self, window: Window, repaired: bool) {
         let at = (self.cx.geometry.layout().stripe_data() * window.stripe.get()).bytes().get();
         let Some(scrub) = &mut self.maintenance.scrub else { return };
         scrub.report.mismatches += 1;
@@ -193,6 +119,13 @@ impl Array {
         if scrub.report.listed.len() < LISTED {
             let column = window.columns.from.bytes().get();
             scrub.report.listed.push(Mismatch { stripe: window.stripe.get(), at, column, repaired });
+        }
+    }
+
+    /// A block could be neither read nor repaired.
+    pub(crate) fn note_uncompared(&mut self) {
+        if let Some(scrub) = &mut self.maintenance.scrub {
+            scrub.report.unreadable += 1;
         }
     }
 

@@ -3,134 +3,163 @@
 
 use parlour_units::Unit;
 
+use super::Stripes;
 use super::hull;
-use crate::array::Array;
 use crate::code::UnitSet;
 use crate::columns::Window;
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::durable::bad_blocks;
 use crate::ids::JobId;
 use crate::job::{Blind, Gate, Purpose, Stage};
+use crate::log::Logs;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
+use crate::signal::Signal;
 
-impl Array {
+impl Stripes {
     /// A stripe job's plan is done. If it wrote to blocks on the bad-block log, the job waits until
     /// it is durable that they are off it.
-    pub(crate) fn stripe_carried_out(&mut self, id: JobId) {
-        if self.pass_unlisted(id) {
-            self.stripe_done(id);
+    pub(crate) fn stripe_carried_out(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        if self.pass_unlisted(cx, durable, id) {
+            self.stripe_done(cx, durable, logs, id);
         }
     }
 
     /// Passes when it is durable that blocks which the job has written are off the bad-block log.
-    fn pass_unlisted(&mut self, id: JobId) -> bool {
-        let durable = self.durable.bad_blocks().is_durable(&self.cx.roster.listed);
-        let job = self.cx.jobs.get_mut(id);
-        let passes = !job.unlisted || durable;
+    fn pass_unlisted(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) -> bool {
+        let is_durable = durable.bad_blocks().is_durable(&cx.roster.listed);
+        let job = cx.jobs.get_mut(id);
+        let passes = !job.unlisted || is_durable;
         if passes {
             job.unlisted = false;
         } else {
-            self.durable.bad_blocks_mut().wait(id);
+            durable.bad_blocks_mut().wait(id);
         }
         passes
     }
 
     /// A rebuild or resync cannot compute its targets: it continues block by block, and puts the
     /// blocks that still cannot be computed on the bad-block log. Returns whether it continues.
-    pub(crate) fn pass_over(&mut self, id: JobId) -> bool {
-        let block = self.cx.geometry.block();
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn pass_over(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> bool {
+        let block = cx.geometry.block();
+        let job = cx.jobs.stripe(id);
         if job.window.columns.length() > block {
             job.block_by_block = true;
             job.window.columns.to = job.window.columns.from + block;
             job.stage = Stage::Plan;
-            self.cx.runnable.push_back(id);
+            cx.runnable.push_back(id);
             return true;
         }
         let (window, targets) = (job.window, job.targets);
-        let units = self.cx.geometry.layout().units().filter(|unit| targets.has(*unit));
+        let units = cx.geometry.layout().units().filter(|unit| targets.has(*unit));
         let units: Vec<Unit> = units.filter(|_| !is_planted(Bug::PassedOverUnlisted)).collect();
-        if units.into_iter().any(|unit| bad_blocks::record(&mut self.cx, window, unit).is_err()) {
+        if units.into_iter().any(|unit| bad_blocks::record(cx, window, unit).is_err()) {
             return false;
         }
-        self.next_window(id);
+        self.next_window(cx, durable, logs, id);
         true
     }
 
     /// A host's write can neither read nor compute the units that its parity needs, but the new
     /// data is known. It is written block by block without parity, and the parity goes on the
     /// bad-block log. Returns whether the write continues in this way.
-    pub(crate) fn write_blindly(&mut self, id: JobId) -> bool {
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn write_blindly(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> bool {
+        let job = cx.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
-        let whole = self.cx.roster.missing(&self.cx.geometry, stripe).is_empty();
-        let parity = self.cx.geometry.code().has_checks() && !self.cx.geometry.keeps_copies();
+        let whole = cx.roster.missing(&cx.geometry, stripe).is_empty();
+        let parity = cx.geometry.code().has_checks() && !cx.geometry.keeps_copies();
         if purpose != Purpose::Write || blind != Blind::No || !whole || !parity {
             return false;
         }
-        let columns = hull(&self.cx.jobs.stripe(id).pieces).expect("a write writes something");
-        if columns.length() > self.cx.geometry.block() {
-            self.begin_blocks(id, columns);
-            self.end_stripe(id, Ok(()));
+        let columns = hull(&cx.jobs.stripe(id).pieces).expect("a write writes something");
+        if columns.length() > cx.geometry.block() {
+            let host = cx.jobs.stripe(id).host.expect("a host waits for it");
+            cx.signal(Signal::WriteInBlocks { host, window: Window { stripe, columns } });
+            self.end_stripe(cx, durable, logs, id, Ok(()));
             return true;
         }
-        self.give_back_reservations(id);
-        self.cx.jobs.stripe(id).blind = Blind::Writes;
-        self.replan(id);
+        self.give_back_reservations(cx, durable, logs, id);
+        cx.jobs.stripe(id).blind = Blind::Writes;
+        self.replan(cx, id);
         true
     }
 
     /// A write was done in part, and the parity does not fit: a missing unit can no longer be
     /// computed from it. The missing unit goes on the bad-block log.
-    pub(crate) fn lose_missing(&mut self, id: JobId) {
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn lose_missing(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
+        let job = cx.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
-        let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
-        let data_missing = self.cx.roster.view(&self.cx.geometry, stripe).any_data(missing);
-        if self.cx.geometry.keeps_copies() || !data_missing {
+        let missing = cx.roster.missing(&cx.geometry, stripe);
+        let data_missing = cx.roster.view(&cx.geometry, stripe).any_data(missing);
+        if cx.geometry.keeps_copies() || !data_missing {
             return;
         }
-        let columns = hull(&self.cx.jobs.stripe(id).pieces).expect("a write writes something");
-        let check = Unit::new(self.cx.geometry.layout().data_units());
-        if bad_blocks::record(&mut self.cx, Window { stripe, columns }, check).is_err() {
-            self.durable.bitmap_mut().give_records_up(&self.cx, region);
+        let columns = hull(&cx.jobs.stripe(id).pieces).expect("a write writes something");
+        let check = Unit::new(cx.geometry.layout().data_units());
+        if bad_blocks::record(cx, Window { stripe, columns }, check).is_err() {
+            durable.bitmap_mut().give_records_up(cx, region);
         }
     }
 
     /// Passes when it is durable that the parity is unrecoverable where the job is about to write
     /// without it.
-    pub(crate) fn blind_gate(&mut self, id: JobId) -> Gate {
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn blind_gate(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> Gate {
+        let job = cx.jobs.stripe(id);
         let (stripe, blind) = (job.window.stripe, job.blind);
         if blind != Blind::Writes {
             return Gate::Pass;
         }
-        let check = Unit::new(self.cx.geometry.layout().data_units());
+        let check = Unit::new(cx.geometry.layout().data_units());
         for piece in job.pieces.clone() {
             let window = Window { stripe, columns: piece.columns };
-            if bad_blocks::record(&mut self.cx, window, check).is_err() {
-                return self.end_stripe(id, Err(RequestError::Lost));
+            if bad_blocks::record(cx, window, check).is_err() {
+                return self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
             }
         }
-        if self.durable.bad_blocks().additions_are_durable(&self.cx.roster.listed)
+        if durable.bad_blocks().additions_are_durable(&cx.roster.listed)
             || is_planted(Bug::WritesBeforeListed)
         {
             return Gate::Pass;
         }
-        self.durable.bad_blocks_mut().wait(id);
+        durable.bad_blocks_mut().wait(id);
         Gate::Wait
     }
 
     /// The data that was written without parity is on its members: parity is computed from it,
     /// where that is possible.
-    pub(crate) fn recompute_parity(&mut self, id: JobId) {
-        let job = self.cx.jobs.stripe(id);
+    pub(crate) fn recompute_parity(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
+        let job = cx.jobs.stripe(id);
         job.blind = Blind::Wrote;
         let (stripe, pieces) = (job.window.stripe, job.pieces.clone());
-        self.let_go_of_stripe(id);
-        let check = Unit::new(self.cx.geometry.layout().data_units());
+        self.let_go_of_stripe(cx, logs, id);
+        let check = Unit::new(cx.geometry.layout().data_units());
         for piece in pieces {
-            self.start_repair(id, Window { stripe, columns: piece.columns }, UnitSet::of(check));
+            self.start_repair(cx, id, Window { stripe, columns: piece.columns }, UnitSet::of(check));
         }
     }
 }

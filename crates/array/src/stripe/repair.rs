@@ -1,0 +1,232 @@
+//! Repairs: a unit that a member cannot read is computed from the rest of its stripe and written
+//! again, while the job that needs it waits.
+
+use parlour_units::{Member, Sectors, Slot, Unit};
+
+use super::StripeWork;
+use super::Stripes;
+use crate::code::UnitSet;
+use crate::columns::{Columns, Window};
+use crate::context::Context;
+use crate::durable::Durable;
+use crate::effect::Fault;
+use crate::exec::job::FailedAccess;
+use crate::ids::JobId;
+use crate::job::{Blind, Kind, Probe, Purpose, StripeJob};
+use crate::log::Logs;
+use crate::request::RequestError;
+use crate::signal::Signal;
+
+/// The number of repairs of one job that run at once.
+const REPAIRS_AT_ONCE: u32 = 4;
+
+impl Stripes {
+    /// Starts a repair of each unit that the unreadable sectors belong to.
+    pub(crate) fn start_repairs(&mut self, cx: &mut Context, parent: JobId, failure: &FailedAccess) {
+        for (window, unit) in cx.unreadable_windows(failure) {
+            self.start_repair(cx, parent, window, UnitSet::of(unit));
+        }
+    }
+
+    /// Starts a repair that `parent` waits for, now or when some of its other repairs have ended.
+    /// The number is limited because repairs do not wait for memory and a failed access may have
+    /// been long.
+    pub(crate) fn start_repair(&mut self, cx: &mut Context, parent: JobId, window: Window, targets: UnitSet) {
+        let job = cx.jobs.get_mut(parent);
+        if job.repairs == REPAIRS_AT_ONCE {
+            job.repairs_to_come.push_back((window, targets));
+            return;
+        }
+        job.repairs += 1;
+        let purpose = Purpose::Repair { parent };
+        self.start_stripe(cx, StripeWork::own(purpose, window, targets));
+    }
+
+    /// A repair that `parent` waits for has ended.
+    pub(crate) fn repair_ended(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        parent: JobId,
+        result: Result<(), RequestError>,
+    ) {
+        let job = cx.jobs.get_mut(parent);
+        job.unrepaired |= result.is_err();
+        job.repairs -= 1;
+        if let Some((window, targets)) = job.repairs_to_come.pop_front() {
+            self.start_repair(cx, parent, window, targets);
+        } else if job.repairs == 0 {
+            self.repairs_done(cx, durable, logs, parent);
+        }
+    }
+
+    /// Copies that are not in sync are repaired block by block, and only blocks that cannot be
+    /// read: data that was once read from a copy must not be replaced by the content of another.
+    /// Returns whether the repair is replaced by repairs of its parts.
+    pub(crate) fn narrows_repair(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> bool {
+        let job = cx.jobs.stripe(id);
+        let (region, purpose) = (job.region, job.purpose);
+        let Purpose::Repair { parent } = purpose else { return false };
+        if !cx.geometry.keeps_copies() || !durable.bitmap().needs_resync(region) {
+            return false;
+        }
+        if self.halve_repair(cx, durable, logs, id, parent) {
+            return true;
+        }
+        let probe = &mut cx.jobs.stripe(id).probe;
+        if *probe == Probe::NotYet {
+            *probe = Probe::Now;
+        }
+        false
+    }
+
+    /// Something that a repair reads is unreadable. Each half is repaired separately, down to one
+    /// block, so that only blocks without redundancy are lost. Returns whether there are halves.
+    pub(crate) fn halve_repair(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+        parent: JobId,
+    ) -> bool {
+        let block = cx.geometry.block();
+        let StripeJob { window, targets, .. } = *cx.jobs.stripe(id);
+        let Columns { from, to } = window.columns;
+        if to - from <= block {
+            return false;
+        }
+        let middle = from + Sectors::new((to - from).get() / 2).round_up(block);
+        for columns in [Columns::new(from, middle), Columns::new(middle, to)] {
+            self.start_repair(cx, parent, Window { columns, ..window }, targets);
+        }
+        self.end_stripe(cx, durable, logs, id, Ok(()));
+        true
+    }
+
+    /// A repair of one block has no source. Perhaps the block itself can be read after all. Returns
+    /// whether to try that; not if it has just failed.
+    pub(crate) fn probe_target(&mut self, cx: &mut Context, id: JobId) -> bool {
+        let copies = cx.geometry.keeps_copies();
+        let probe = &mut cx.jobs.stripe(id).probe;
+        match *probe {
+            Probe::NotYet => *probe = Probe::Now,
+            Probe::Now if copies => *probe = Probe::Failed,
+            Probe::Now | Probe::Failed | Probe::Written => return false,
+        }
+        true
+    }
+
+    /// A block that a repair has written cannot be read back. It is read once more. If that fails
+    /// too, the member does not keep what is written to it, and is excluded. Returns whether the
+    /// failure was of this kind.
+    pub(crate) fn reads_back(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) -> bool {
+        let StripeJob { window, targets, probe, .. } = *cx.jobs.stripe(id);
+        let layout = cx.geometry.layout();
+        let target = |slot: Slot| {
+            layout.units().any(|unit| targets.has(unit) && layout.locate(window.stripe, unit).slot == slot)
+        };
+        let of_target = |failure: &&FailedAccess| {
+            failure.fault == Fault::Unreadable && cx.roster.slot_of(failure.member).is_some_and(target)
+        };
+        let Some(failure) = failures.iter().find(of_target).filter(|_| probe != Probe::Now) else {
+            return false;
+        };
+        if probe != Probe::Written {
+            cx.jobs.stripe(id).probe = Probe::Written;
+            self.replan(cx, id);
+            return true;
+        }
+        cx.signal(Signal::Unfaithful { member: failure.member, repair: id });
+        true
+    }
+
+    /// A block that a repair wrote did not read back as it was written: its member is excluded.
+    pub(crate) fn verification_failed(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        let job = cx.jobs.stripe(id);
+        let (window, targets) = (job.window, job.targets);
+        let layout = cx.geometry.layout();
+        let unit = layout.units().find(|unit| targets.has(*unit)).expect("a repair has a target");
+        let slot = layout.locate(window.stripe, unit).slot;
+        match cx.roster.member_at(slot) {
+            Some(member) => cx.signal(Signal::Unfaithful { member, repair: id }),
+            None => _ = self.end_stripe(cx, durable, logs, id, Ok(())),
+        }
+    }
+
+    /// The member that does not keep what a repair writes is excluded, if the array survives that.
+    pub(crate) fn unfaithful_judged(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+        member: Member,
+    ) {
+        // If it is gone, the job that waits plans again for the members that are left.
+        let gone = cx.roster.slot_of(member).is_none();
+        self.end_stripe(cx, durable, logs, id, if gone { Ok(()) } else { Err(RequestError::Lost) });
+    }
+
+    /// Adds the units that a repair could not read to its targets. Returns whether there were any.
+    pub(crate) fn repair_more(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) -> bool {
+        let stripe = cx.jobs.stripe(id).window.stripe;
+        let layout = cx.geometry.layout();
+        let copies = cx.geometry.keeps_copies();
+        let slots = failures.iter().filter_map(|failure| cx.roster.slot_of(failure.member));
+        let units: Vec<Unit> = slots
+            .filter_map(|slot| layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot))
+            .collect();
+        let targets = &mut cx.jobs.stripe(id).targets;
+        let more = units.iter().any(|unit| !targets.has(*unit));
+        units.into_iter().for_each(|unit| targets.insert(unit));
+        copies && more
+    }
+
+    /// All repairs that a job waited for have ended.
+    pub(crate) fn repairs_done(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        let lost = cx.jobs.get(id).unrepaired;
+        match cx.jobs.get(id).kind {
+            Some(Kind::Stripe(_)) => self.stripe_repaired(cx, durable, logs, id, lost),
+            _ => cx.signal(Signal::Repaired { job: id, lost }),
+        }
+    }
+
+    /// What the job could not read was repaired, or (if `lost`) could not be.
+    pub(crate) fn stripe_repaired(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+        lost: bool,
+    ) {
+        cx.jobs.get_mut(id).unrepaired = false;
+        if cx.jobs.stripe(id).blind == Blind::Wrote {
+            self.end_stripe(cx, durable, logs, id, Ok(()));
+        } else if !lost {
+            self.replan(cx, id);
+        } else if !self.compare_on(cx, durable, logs, id) && !self.write_blindly(cx, durable, logs, id) {
+            self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
+        }
+    }
+}

@@ -16,6 +16,7 @@ use std::collections::VecDeque;
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Sectors};
 
+use crate::admin_error::AdminError;
 use crate::buffer::{BufferId, Slice};
 use crate::context::{Context, Start};
 use crate::durable::Durable;
@@ -30,6 +31,7 @@ use crate::log::Logs;
 use crate::maintenance::Maintenance;
 use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
+use crate::report::Repair;
 use crate::request::{Completion, RequestError};
 use crate::signal::Signal;
 use crate::status::{Event, FailureCause};
@@ -148,6 +150,12 @@ impl Array {
         self.cx.metadata(effect)
     }
 
+    /// Starts jobs of rebuild, resync and scrub. Returns whether it started any.
+    fn pump_maintenance(&mut self) -> bool {
+        let Array { cx, durable, logs, stripes, .. } = self;
+        self.maintenance.pump(cx, durable, logs, stripes, self.hosts.are_busy(cx.now))
+    }
+
     /// Lets the logs go on. Returns whether they did anything.
     fn pump_logs(&mut self) -> bool {
         if let Some(waiters) = self.logs.take_pool_waiters_to_retry() {
@@ -161,6 +169,44 @@ impl Array {
         }
         let hosts_wait = !self.hosts.is_empty();
         self.logs.pump(&mut self.cx, &mut self.durable, hosts_wait)
+    }
+
+    /// When the driver must call [`Array::handle_timeout`], if it gives no other input before.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let waits = self.maintenance.has_work(&self.cx, &self.durable) && self.hosts.is_empty();
+        let quiet = self.hosts.quiet_from().filter(|quiet| waits && *quiet > self.cx.now);
+        let cleaning = self.durable.bitmap().clean_deadline(&self.cx);
+        let looking = self.durable.look_deadline(&self.cx);
+        [cleaning, looking, quiet].into_iter().flatten().min()
+    }
+
+    /// The time that [`Array::poll_timeout`] named has come.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.advance_clock(now);
+        self.clean_idle_regions();
+        self.work();
+    }
+
+    /// Starts a scrub of the whole array.
+    ///
+    /// # Errors
+    /// One is under way, or the organization has nothing to compare or no such repair.
+    pub fn scrub(&mut self, now: Instant, repair: Repair) -> Result<(), AdminError> {
+        self.advance_clock(now);
+        self.maintenance.begin_scrub(&mut self.cx, repair)?;
+        self.work();
+        Ok(())
+    }
+
+    /// Cancels the scrub under way. Stripes that it has begun are finished; its report is kept.
+    ///
+    /// # Errors
+    /// None is under way.
+    pub fn cancel_scrub(&mut self, now: Instant) -> Result<(), AdminError> {
+        self.advance_clock(now);
+        self.maintenance.end_scrub()?;
+        self.work();
+        Ok(())
     }
 
     /// Takes the outcome of an effect.
@@ -260,7 +306,9 @@ impl Array {
             any = true;
             match signal {
                 Signal::Progress(id, progress) => self.follow(id, progress),
-                Signal::RegionDrained(region) => self.flush_resynced(region),
+                Signal::RegionDrained(region) => {
+                    self.maintenance.flush_resynced(&mut self.cx, &mut self.durable, region)
+                }
                 Signal::Broken(id, failures) => {
                     self.stripes.stripe_broken(&mut self.cx, &mut self.durable, &mut self.logs, id, &failures)
                 }
@@ -285,11 +333,20 @@ impl Array {
                 Signal::HostJobDone(host, result) => self.host_job_done(host, result),
                 Signal::WriteInBlocks { host, window } => self.begin_blocks(host, window),
                 Signal::MaintenanceStripeEnded { purpose, stripe, result } => {
-                    self.maintenance_stripe_ended(purpose, stripe, result);
+                    self.maintenance.maintenance_stripe_ended(
+                        &mut self.cx,
+                        &mut self.durable,
+                        purpose,
+                        stripe,
+                        result,
+                    );
                 }
-                Signal::ScrubSkipped => self.skip_scrubbed(),
-                Signal::Mismatch { window, repaired } => self.note_mismatch(window, repaired),
-                Signal::Uncompared => self.note_uncompared(),
+                Signal::ScrubSkipped => self.maintenance.skip_scrubbed(),
+                Signal::Mismatch { window, repaired } => {
+                    self.maintenance.note_mismatch(&mut self.cx, window, repaired)
+                }
+                Signal::Uncompared => self.maintenance.note_uncompared(),
+                Signal::SpareMayServe => self.take_spare(),
                 Signal::FlushesMayStart => self.resume_hosts(),
                 Signal::ReadsMayGoOn => self.resume_recovered_hosts(),
             }
@@ -333,8 +390,12 @@ impl Array {
             }
             Kind::Probe { .. } => self.logs.probe_done(&mut self.cx, &mut self.durable, id),
             Kind::Redo(_) => self.logs.redo_done(&mut self.cx, &mut self.durable, id),
-            Kind::ResyncFlush { .. } => self.resync_flushed(id, true),
-            Kind::Checkpoint { .. } => self.checkpoint_done(id),
+            Kind::ResyncFlush { .. } => {
+                self.maintenance.resync_flushed(&mut self.cx, &mut self.durable, &mut self.logs, id, true)
+            }
+            Kind::Checkpoint { .. } => {
+                self.maintenance.checkpoint_done(&mut self.cx, &mut self.durable, &mut self.logs, id)
+            }
             Kind::CleanFlush => self.idle_regions_flushed(id, true),
             Kind::Look => self.looked(id, &[]),
             Kind::Superblock | Kind::Bitmap | Kind::Table | Kind::StopFlush => {
@@ -395,7 +456,9 @@ impl Array {
             }
             Kind::Probe { .. } => self.logs.probe_broken(&mut self.cx, &mut self.durable, id, &failures),
             Kind::Redo(_) => self.logs.redo_broken(&mut self.cx, &mut self.durable, id, &failures),
-            Kind::ResyncFlush { .. } => self.resync_flushed(id, false),
+            Kind::ResyncFlush { .. } => {
+                self.maintenance.resync_flushed(&mut self.cx, &mut self.durable, &mut self.logs, id, false)
+            }
             Kind::Checkpoint { .. } => self.cx.jobs.end(id),
             Kind::CleanFlush => self.idle_regions_flushed(id, false),
             Kind::Look => self.looked(id, &failures),

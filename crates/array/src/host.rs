@@ -1,6 +1,6 @@
 //! Hosts' requests: checked, cut into jobs, answered when all jobs are done.
 
-use parlour_units::{Instant, Region, Sector, Sectors, Slot, Stripe, Unit};
+use parlour_units::{Duration, Instant, Region, Sector, Sectors, Slot, Stripe, Unit};
 
 use crate::array::Array;
 use crate::buffer::BufferId;
@@ -52,6 +52,10 @@ fn mixed(count: u64) -> u64 {
 /// are done.
 const STRIPES_AT_ONCE: u64 = 64;
 
+/// Hosts count as idle after they were silent for this long; until then maintenance leaves them
+/// room.
+const QUIET: Duration = Duration::from_millis(50);
+
 /// Requests that are not yet answered.
 #[derive(Debug, Default)]
 pub(crate) struct Hosts {
@@ -66,6 +70,8 @@ pub(crate) struct Hosts {
     reads: Vec<(Slot, Sector, Span)>,
     pieces: Vec<Piece>,
     windows: Vec<Window>,
+    /// When the last request came.
+    last: Option<Instant>,
 }
 
 impl Hosts {
@@ -106,6 +112,16 @@ impl Hosts {
     pub(crate) fn is_empty(&self) -> bool {
         self.count() == 0
     }
+
+    /// Hosts count as idle from this time on, unless requests are under way.
+    pub(crate) fn quiet_from(&self) -> Option<Instant> {
+        Some(self.last? + QUIET)
+    }
+
+    /// Whether hosts are active, or were a moment ago.
+    pub(crate) fn are_busy(&self, now: Instant) -> bool {
+        !self.is_empty() || self.quiet_from().is_some_and(|quiet| quiet > now)
+    }
 }
 
 impl Array {
@@ -118,7 +134,7 @@ impl Array {
     /// part is answered separately.
     pub fn submit_part(&mut self, now: Instant, request: Request, start: Sectors) {
         self.advance_clock(now);
-        self.maintenance.last_host = Some(self.cx.now);
+        self.hosts.last = Some(self.cx.now);
         match self.check(&request, start) {
             Ok(()) if request.length.is_zero() && request.operation != Operation::Flush => {
                 self.answer(request, Ok(()));

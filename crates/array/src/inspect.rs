@@ -39,12 +39,12 @@ impl Array {
             lost: worst > tolerance,
             members: self.member_statuses(),
             spares: self.cx.roster.spares().iter().map(|member| member.get()).collect(),
-            rebuild: self.rebuild_task(),
-            resync: self.resync_task(),
+            rebuild: self.maintenance.rebuild_task(&self.cx),
+            resync: self.maintenance.resync_task(&self.cx, &self.durable),
             unreadable: self.cx.roster.listed.sectors().bytes(),
             unreadable_stripes: self.unreadable_stripes(),
-            scrub: self.scrub_task(),
-            last_scrub: self.maintenance.last_scrub.clone(),
+            scrub: self.maintenance.scrub_task(&self.cx),
+            last_scrub: self.maintenance.last_scrub().cloned(),
             regions: geometry.layout().region_count(),
             dirty_regions: self.durable.bitmap().dirty_count(),
             doubtful_regions: self.doubtful_regions(),
@@ -89,7 +89,11 @@ impl Array {
 
     /// Whether a rebuild, resync or scrub is running and not stopped.
     pub fn is_maintaining(&self) -> bool {
-        let tasks = [self.rebuild_task(), self.resync_task(), self.scrub_task()];
+        let tasks = [
+            self.maintenance.rebuild_task(&self.cx),
+            self.maintenance.resync_task(&self.cx, &self.durable),
+            self.maintenance.scrub_task(&self.cx),
+        ];
         tasks.into_iter().flatten().any(|task| !task.stopped)
     }
 
@@ -126,6 +130,16 @@ impl Array {
     /// The identity of `member`, whether or not it still stands in a slot.
     pub fn identity_of(&self, member: Member) -> Option<Identity> {
         self.cx.roster.has_number(member).then(|| self.cx.roster.info(member).identity)
+    }
+
+    /// Where a member's data area starts; tests of drivers damage sectors behind this place.
+    pub fn member_data_start(&self) -> Sector {
+        self.cx.geometry.data_start()
+    }
+
+    /// The slot in which a member stands, for messages.
+    pub fn slot_of(&self, member: Member) -> Option<Slot> {
+        self.cx.roster.slot_of(member)
     }
 
     /// Resources that are held now, to look for leaks.

@@ -10,8 +10,8 @@ use crate::format::commit_entry::{CommitPart, Intent};
 use crate::format::segment::Record;
 use crate::ids::{HostId, JobId};
 use crate::log::{EntryName, Load, Redo, Reservation};
-use crate::maintenance::Repair;
 use crate::plan::{Content, Fragment, LogMethod};
+use crate::report::Repair;
 
 /// The purpose of a job.
 #[derive(Debug)]

@@ -7,6 +7,7 @@
 //! rebuild, resync, scrub) and `metadata.rs` (what is durable before what).
 
 mod abandon;
+mod admin_error;
 mod array;
 mod assembly;
 mod buffer;
@@ -35,6 +36,7 @@ pub mod layout;
 mod log;
 mod maintenance;
 mod map;
+mod membership;
 mod metadata;
 mod mode;
 mod older;
@@ -43,7 +45,9 @@ pub mod organization;
 pub mod plan;
 mod planted;
 pub mod record;
+mod report;
 mod request;
+mod risk;
 mod roster;
 mod signal;
 mod status;
@@ -52,6 +56,7 @@ mod stripe;
 mod tuning;
 mod update;
 
+pub use admin_error::AdminError;
 pub use array::Array;
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
 pub use buffer::{BufferId, Slice};
@@ -76,12 +81,12 @@ pub use geometry::{
 };
 pub use identity::{Identity, ParseIdentityError};
 pub use log::{CommitLogContent, CommitLogReader};
-pub use maintenance::{AdminError, Mismatch, Repair, ScrubReport, Task};
 pub use map::{pieces, windows};
 pub use mode::Mode;
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};
 #[cfg(feature = "planted-bugs")]
 pub use planted::{Bug, is_planted, plant};
+pub use report::{Mismatch, Repair, ScrubReport, Task};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use roster::{MemberInfo, Traffic};
 pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};

@@ -101,7 +101,7 @@ impl Array {
         self.logs.table_written(&written.table);
         for region in written.regions {
             if self.durable.bitmap().closed() == Some(region) {
-                self.close_resynced(region);
+                self.maintenance.close_resynced(&mut self.cx, &mut self.durable, &mut self.logs, region);
             } else {
                 self.logs.drop_reintegrated(&mut self.cx, &mut self.durable, region);
             }

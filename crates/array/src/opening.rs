@@ -273,7 +273,7 @@ impl Array {
             if self.cx.roster.state(slot) == SlotState::Rebuilding {
                 let done = self.durable.frontier();
                 self.cx.roster.rebuild_from(slot, done);
-                self.begin_rebuild(slot, done);
+                self.maintenance.begin_rebuild(&mut self.cx, &mut self.durable, slot, done);
             }
         }
     }

@@ -4,8 +4,8 @@ use parlour_units::{Bytes, Member, Region, Sector, Sectors, Slot};
 use serde::Serialize;
 
 use crate::identity::Identity;
-use crate::maintenance::report::{ScrubReport, Task};
 use crate::plan::Strategy;
+use crate::report::{ScrubReport, Task};
 use crate::roster::Traffic;
 
 /// An event.

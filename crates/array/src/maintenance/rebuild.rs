@@ -6,44 +6,66 @@
 
 use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
 
-use super::Task;
-use crate::array::Array;
+use super::Maintenance;
 use crate::code::UnitSet;
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::effect::{Action, Class};
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
+use crate::log::Logs;
 use crate::planted::{Bug, is_planted};
+use crate::report::Task;
 use crate::request::RequestError;
+use crate::signal::Signal;
 use crate::status::Event;
+use crate::stripe::Stripes;
 
 /// A rebuild that is under way.
 #[derive(Debug)]
-pub(crate) struct Rebuild {
-    pub(crate) slot: Slot,
+pub(super) struct Rebuild {
+    slot: Slot,
     began: (Instant, u64),
     checkpointing: bool,
     /// The number of its jobs under way.
     running: u32,
     /// It met stripes that cannot be computed, and waits for a command.
-    pub(crate) stopped: bool,
+    pub(super) stopped: bool,
     /// A command said to go on while its jobs were still under way.
     again: bool,
 }
 
-impl Array {
-    /// Starts the rebuild of the member in `slot`, from stripe `frontier` on.
-    pub(crate) fn begin_rebuild(&mut self, slot: Slot, frontier: u64) {
-        let began = (self.cx.now, frontier);
-        let (checkpointing, stopped, again) = (false, false, false);
-        self.maintenance.rebuild = Some(Rebuild { slot, began, checkpointing, running: 0, stopped, again });
-        self.durable.inform_joining_member(&self.cx);
+impl Maintenance {
+    /// The slot that is being rebuilt.
+    pub(crate) fn rebuilding(&self) -> Option<Slot> {
+        self.rebuild.as_ref().map(|rebuild| rebuild.slot)
     }
 
-    pub(crate) fn rebuild_task(&self) -> Option<Task> {
-        let rebuild = self.maintenance.rebuild.as_ref()?;
-        let total = self.cx.geometry.layout().stripes();
+    /// The member that is being rebuilt in `slot`, if it is there, is gone.
+    pub(crate) fn forget_rebuild(&mut self, slot: Slot) {
+        self.rebuild.take_if(|rebuild| rebuild.slot == slot);
+    }
+
+    /// Starts the rebuild of the member in `slot`, from stripe `frontier` on.
+    pub(crate) fn begin_rebuild(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        slot: Slot,
+        frontier: u64,
+    ) {
+        let began = (cx.now, frontier);
+        let (checkpointing, stopped, again) = (false, false, false);
+        self.rebuild = Some(Rebuild { slot, began, checkpointing, running: 0, stopped, again });
+        durable.inform_joining_member(cx);
+    }
+
+    pub(crate) fn rebuild_task(&self, cx: &Context) -> Option<Task> {
+        let rebuild = self.rebuild.as_ref()?;
+        let total = cx.geometry.layout().stripes();
         Some(self.task(
-            self.cx.roster.rebuilt(rebuild.slot).done(),
+            cx,
+            cx.roster.rebuilt(rebuild.slot).done(),
             total,
             rebuild.began,
             rebuild.stopped && !rebuild.again,
@@ -51,65 +73,79 @@ impl Array {
     }
 
     /// Begins the next stripe. Returns whether it did anything.
-    pub(crate) fn step_rebuild(&mut self) -> bool {
-        let stripes = self.cx.geometry.layout().stripes();
-        let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| !rebuild.stopped) else {
+    pub(crate) fn step_rebuild(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        stripes: &mut Stripes,
+    ) -> bool {
+        let end = cx.geometry.layout().stripes();
+        let Some(rebuild) = self.rebuild.as_ref().filter(|rebuild| !rebuild.stopped) else {
             return false;
         };
         let slot = rebuild.slot;
-        self.durable.bitmap().skip_what_was_kept(&mut self.cx, slot);
-        let next = self.cx.roster.rebuilt(slot).next();
-        if next == stripes {
-            return self.finish_rebuild();
+        durable.bitmap().skip_what_was_kept(cx, slot);
+        let next = cx.roster.rebuilt(slot).next();
+        if next == end {
+            return self.finish_rebuild(cx, durable, logs);
         }
         let stripe = Stripe::new(next);
-        let layout = self.cx.geometry.layout();
+        let layout = cx.geometry.layout();
         let unit = layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot);
         match unit {
             Some(unit) => {
-                self.cx.roster.rebuilt_mut(slot).begin();
-                self.maintenance.rebuild.as_mut().expect("it is under way").running += 1;
-                let since = self.cx.roster.since(slot);
-                self.start_maintenance(Purpose::Rebuild { slot, since }, stripe, UnitSet::of(unit));
+                cx.roster.rebuilt_mut(slot).begin();
+                self.rebuild.as_mut().expect("it is under way").running += 1;
+                let since = cx.roster.since(slot);
+                self.start_maintenance(
+                    cx,
+                    stripes,
+                    Purpose::Rebuild { slot, since },
+                    stripe,
+                    UnitSet::of(unit),
+                );
             }
-            None => self.cx.roster.rebuilt_mut(slot).skip(),
+            None => cx.roster.rebuilt_mut(slot).skip(),
         }
         true
     }
 
     pub(crate) fn rebuilt_stripe(
         &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
         slot: Slot,
         since: u64,
         stripe: Stripe,
         result: Result<(), RequestError>,
     ) {
-        let current = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot);
+        let current = self.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot);
         let Some(rebuild) = current else { return };
         // The member that was rebuilt when the job started may have failed since.
-        if self.cx.roster.since(slot) != since {
+        if cx.roster.since(slot) != since {
             return;
         }
         rebuild.running -= 1;
         if result.is_ok() {
-            self.cx.roster.rebuilt_mut(slot).end(stripe);
+            cx.roster.rebuilt_mut(slot).end(stripe);
         } else if !std::mem::replace(&mut rebuild.stopped, true) {
-            let at = Sector::ZERO + self.cx.geometry.layout().stripe_data() * stripe.get();
-            self.cx.events.push_back(Event::RebuildStopped { slot, at });
+            let at = Sector::ZERO + cx.geometry.layout().stripe_data() * stripe.get();
+            cx.events.push_back(Event::RebuildStopped { slot, at });
         }
         if !rebuild.stopped {
-            self.checkpoint_if_due();
+            self.checkpoint_if_due(cx, durable);
         } else if rebuild.running == 0 {
             // When a command says to go on, the rebuild repeats the stripes behind the one that
             // could not be computed.
             rebuild.stopped = !std::mem::take(&mut rebuild.again);
-            self.cx.roster.rebuild_from(slot, self.cx.roster.rebuilt(slot).done());
+            cx.roster.rebuild_from(slot, cx.roster.rebuilt(slot).done());
         }
     }
 
     /// Lets a rebuild that has stopped go on: at once, or when its running jobs have ended.
     pub(crate) fn go_on_rebuilding(&mut self) -> Option<Slot> {
-        let rebuild = self.maintenance.rebuild.as_mut()?;
+        let rebuild = self.rebuild.as_mut()?;
         if rebuild.running == 0 {
             rebuild.stopped = false;
         } else {
@@ -118,72 +154,75 @@ impl Array {
         Some(rebuild.slot)
     }
 
-    fn checkpoint_if_due(&mut self) {
-        let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
-        let done = self.cx.roster.rebuilt(rebuild.slot).done();
-        let gone: Sectors =
-            self.cx.geometry.layout().unit_length() * (done - self.durable.frontier().min(done));
-        if !rebuild.checkpointing && gone >= self.cx.tuning.checkpoint {
-            self.start_checkpoint(done);
+    fn checkpoint_if_due(&mut self, cx: &mut Context, durable: &mut Durable) {
+        let rebuild = self.rebuild.as_ref().expect("a rebuild is under way");
+        let done = cx.roster.rebuilt(rebuild.slot).done();
+        let gone: Sectors = cx.geometry.layout().unit_length() * (done - durable.frontier().min(done));
+        if !rebuild.checkpointing && gone >= cx.tuning.checkpoint {
+            self.start_checkpoint(cx, done);
         }
     }
 
-    fn start_checkpoint(&mut self, done: u64) {
-        let rebuild = self.maintenance.rebuild.as_mut().expect("a rebuild is under way");
+    fn start_checkpoint(&mut self, cx: &mut Context, done: u64) {
+        let rebuild = self.rebuild.as_mut().expect("a rebuild is under way");
         rebuild.checkpointing = true;
         let slot = rebuild.slot;
-        let since = self.cx.roster.since(slot);
-        let id = self.cx.jobs.start(Kind::Checkpoint { slot, done, since }, Class::Rebuild);
+        let since = cx.roster.since(slot);
+        let id = cx.jobs.start(Kind::Checkpoint { slot, done, since }, Class::Rebuild);
         if !is_planted(Bug::FrontierBeforeFlush) {
-            self.cx.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]);
+            cx.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]);
         }
-        self.start_plan(id, None, &[]);
+        cx.run_own(id);
     }
 
     /// The new member is flushed: the progress of its rebuild is recorded, and the member becomes
     /// active when all of it is rebuilt.
-    pub(crate) fn checkpoint_done(&mut self, id: JobId) {
-        let Some(Kind::Checkpoint { slot, done, since }) = self.cx.jobs.get_mut(id).kind.take() else {
+    pub(crate) fn checkpoint_done(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        let Some(Kind::Checkpoint { slot, done, since }) = cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a checkpoint")
         };
-        self.cx.jobs.end(id);
-        let Some(rebuild) = self.maintenance.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot) else {
+        cx.jobs.end(id);
+        let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot) else {
             return;
         };
         // Another member may have taken the slot while this one was flushed.
-        if self.cx.roster.since(slot) != since {
+        if cx.roster.since(slot) != since {
             return;
         }
         rebuild.checkpointing = false;
-        self.durable.record_frontier(&self.cx, done);
-        if done == self.cx.geometry.layout().stripes() && self.rebuild_may_end() {
-            self.maintenance.rebuild = None;
-            self.cx.roster.complete(slot);
-            self.durable.await_rebuilt(&self.cx, slot);
-            self.durable.bitmap_mut().resync_again();
-            self.take_spare();
+        durable.record_frontier(cx, done);
+        if done == cx.geometry.layout().stripes() && self.rebuild_may_end(cx, durable, logs) {
+            self.rebuild = None;
+            cx.roster.complete(slot);
+            durable.await_rebuilt(cx, slot);
+            durable.bitmap_mut().resync_again();
+            cx.signal(Signal::SpareMayServe);
         }
     }
 
-    fn finish_rebuild(&mut self) -> bool {
-        let rebuild = self.maintenance.rebuild.as_ref().expect("a rebuild is under way");
-        let ready = self.cx.roster.rebuilt(rebuild.slot).is_idle()
+    fn finish_rebuild(&mut self, cx: &mut Context, durable: &mut Durable, logs: &mut Logs) -> bool {
+        let rebuild = self.rebuild.as_ref().expect("a rebuild is under way");
+        let ready = cx.roster.rebuilt(rebuild.slot).is_idle()
             && !rebuild.checkpointing
-            && self.rebuild_may_end();
+            && self.rebuild_may_end(cx, durable, logs);
         if ready {
-            self.start_checkpoint(self.cx.geometry.layout().stripes());
+            self.start_checkpoint(cx, cx.geometry.layout().stripes());
         }
         ready
     }
 
     /// Whether the slot may become active once all of it is rebuilt.
-    fn rebuild_may_end(&self) -> bool {
+    fn rebuild_may_end(&self, cx: &Context, durable: &Durable, logs: &Logs) -> bool {
         // While the slot is not whole, an opening after a crash knows that logs which were stored
         // there are lost. After that only the durable resync bits say so.
-        let known = self.durable.bitmap().all_resync_is_durable();
+        let known = durable.bitmap().all_resync_is_durable();
         // Once the slot is active the member is believed.
-        known
-            && self.durable.joining_member_is_informed(&self.cx)
-            && self.logs.commit_logs_are_begun(&self.cx)
+        known && durable.joining_member_is_informed(cx) && logs.commit_logs_are_begun(cx)
     }
 }

@@ -4,78 +4,88 @@
 
 use parlour_units::{Region, Stripe};
 
-use super::Task;
-use crate::array::Array;
+use super::Maintenance;
 use crate::code::UnitSet;
+use crate::context::Context;
+use crate::durable::Durable;
 use crate::effect::Class;
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
+use crate::log::Logs;
 use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
+use crate::report::Task;
 use crate::request::RequestError;
+use crate::stripe::Stripes;
 
-impl Array {
+impl Maintenance {
     /// The progress of the resync. It ends when its end is recorded: before that, regions would
     /// still have to be resynced after a crash.
-    pub(crate) fn resync_task(&self) -> Option<Task> {
-        let bitmap = self.durable.bitmap();
+    pub(crate) fn resync_task(&self, cx: &Context, durable: &Durable) -> Option<Task> {
+        let bitmap = durable.bitmap();
         let left = u64::from(bitmap.unsynced());
         if left == 0 {
             return None;
         }
-        let (began, total) = bitmap.resync_began().unwrap_or((self.cx.now, left));
+        let (began, total) = bitmap.resync_began().unwrap_or((cx.now, left));
         let total = total.max(left);
-        let rests = !bitmap.is_resyncing() && bitmap.next_resync(&self.cx).is_none();
-        let being_recorded = self.cx.mode == Mode::Serving && bitmap.is_under_way(&self.cx);
+        let rests = !bitmap.is_resyncing() && bitmap.next_resync(cx).is_none();
+        let being_recorded = cx.mode == Mode::Serving && bitmap.is_under_way(cx);
         let stopped = rests && !being_recorded;
-        Some(self.task(total - left, total, (began, 0), stopped && !self.resync_follows_rebuild()))
+        Some(self.task(cx, total - left, total, (began, 0), stopped && !self.resync_follows_rebuild(cx)))
     }
 
     /// Whether a resync is waiting only for a rebuild to end.
-    fn resync_follows_rebuild(&self) -> bool {
-        self.cx.geometry.is_journaled()
-            && self.maintenance.rebuild.as_ref().is_some_and(|rebuild| !rebuild.stopped)
+    fn resync_follows_rebuild(&self, cx: &Context) -> bool {
+        cx.geometry.is_journaled() && self.rebuild.as_ref().is_some_and(|rebuild| !rebuild.stopped)
     }
 
     /// Begins the next stripe of a region that needs a resync. Returns whether it did anything.
-    pub(crate) fn step_resync(&mut self) -> bool {
-        if self.durable.bitmap().closed().is_some() {
+    pub(crate) fn step_resync(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        stripes: &mut Stripes,
+    ) -> bool {
+        if durable.bitmap().closed().is_some() {
             return false;
         }
-        let Some((region, index)) = self.durable.bitmap_mut().resync_position(&self.cx) else { return false };
-        let Some(stripe) = self.cx.geometry.layout().stripe_in(region, index) else {
-            return self.finish_region();
+        let Some((region, index)) = durable.bitmap_mut().resync_position(cx) else { return false };
+        let Some(stripe) = cx.geometry.layout().stripe_in(region, index) else {
+            return self.finish_region(cx, durable);
         };
-        let targets = self.cx.roster.resync_targets(&self.cx.geometry, stripe);
+        let targets = cx.roster.resync_targets(&cx.geometry, stripe);
         // A rebuild job that holds this stripe now may have read a copy that was lost since. Its
         // writes then do not follow from the copies that are left. The resync job determines its
         // targets again when it has the lock.
-        let rebuilding = self.cx.roster.is_rebuilding(stripe);
+        let rebuilding = cx.roster.is_rebuilding(stripe);
         match targets {
             Some(targets) if rebuilding || !targets.is_empty() => {
-                self.durable.bitmap_mut().begin_stripe();
-                self.start_maintenance(Purpose::Resync { region }, stripe, UnitSet::NONE);
+                durable.bitmap_mut().begin_stripe();
+                self.start_maintenance(cx, stripes, Purpose::Resync { region }, stripe, UnitSet::NONE);
             }
-            possible => self.durable.bitmap_mut().skip_stripe(possible.is_some()),
+            possible => durable.bitmap_mut().skip_stripe(possible.is_some()),
         }
         true
     }
 
     pub(crate) fn resynced_stripe(
         &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
         region: Region,
         stripe: Stripe,
         result: Result<(), RequestError>,
     ) {
-        let index = self.cx.geometry.layout().region_of(stripe).1;
-        self.durable.bitmap_mut().end_stripe(region, index, result.is_ok());
+        let index = cx.geometry.layout().region_of(stripe).1;
+        durable.bitmap_mut().end_stripe(region, index, result.is_ok());
     }
 
     /// All stripes of a region were begun. Returns whether all are done as well.
-    fn finish_region(&mut self) -> bool {
-        let Some(resynced) = self.durable.bitmap_mut().end_region(&mut self.cx) else { return false };
+    fn finish_region(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
+        let Some(resynced) = durable.bitmap_mut().end_region(cx) else { return false };
         if let Some(region) = resynced {
-            self.close_region(region);
+            self.close_region(cx, durable, region);
         }
         true
     }
@@ -84,44 +94,57 @@ impl Array {
     /// records that are still under way, and lets no others begin. Then all members are flushed.
     /// Then the table records that the region's old log does not count. Only then the bitmap
     /// records that the region needs no resync after a crash.
-    fn close_region(&mut self, region: Region) {
-        if self.durable.bitmap_mut().close(region) {
-            self.flush_resynced(region);
+    fn close_region(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        if durable.bitmap_mut().close(region) {
+            self.flush_resynced(cx, durable, region);
         }
     }
 
     /// The region that is being closed has no writers left.
-    pub(crate) fn flush_resynced(&mut self, region: Region) {
-        if self.durable.bitmap_mut().reopen_if_spoilt(&mut self.cx, region) {
+    pub(crate) fn flush_resynced(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        if durable.bitmap_mut().reopen_if_spoilt(cx, region) {
             return;
         }
-        let id = self.cx.jobs.start(Kind::ResyncFlush { region }, Class::Rebuild);
+        let id = cx.jobs.start(Kind::ResyncFlush { region }, Class::Rebuild);
         if !is_planted(Bug::ResyncFlushSkipped) {
-            self.cx.plan_flushes(id);
+            cx.plan_flushes(id);
         }
-        self.start_plan(id, None, &[]);
+        cx.run_own(id);
     }
 
-    pub(crate) fn resync_flushed(&mut self, id: JobId, whole: bool) {
-        let Some(Kind::ResyncFlush { region }) = self.cx.jobs.get_mut(id).kind.take() else {
+    pub(crate) fn resync_flushed(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+        whole: bool,
+    ) {
+        let Some(Kind::ResyncFlush { region }) = cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush after a resync")
         };
-        self.cx.jobs.end(id);
+        cx.jobs.end(id);
         if !whole {
-            return self.flush_resynced(region);
+            return self.flush_resynced(cx, durable, region);
         }
         if is_planted(Bug::LoggedAgainBeforeTable) {
-            return self.close_resynced(region);
+            return self.close_resynced(cx, durable, logs, region);
         }
         // Records of the region in commit logs and positions are older than its parity, which was
         // computed from the data.
-        self.logs.outdate_positions(region);
-        self.durable.record_applied(region);
+        logs.outdate_positions(region);
+        durable.record_applied(region);
     }
 
     /// The durable table says that the region's old log does not count.
-    pub(crate) fn close_resynced(&mut self, region: Region) {
-        self.logs.forget_given_up(region);
-        self.durable.bitmap_mut().reopen(&mut self.cx, region);
+    pub(crate) fn close_resynced(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        region: Region,
+    ) {
+        logs.forget_given_up(region);
+        durable.bitmap_mut().reopen(cx, region);
     }
 }

@@ -11,8 +11,8 @@ use crate::effect::Action;
 use crate::ids::JobId;
 use crate::job::{Purpose, Stage, StripeJob};
 use crate::log::Logs;
-use crate::maintenance::Repair;
 use crate::planted::{Bug, is_planted};
+use crate::report::Repair;
 use crate::signal::Signal;
 
 impl Stripes {

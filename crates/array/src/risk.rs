@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use parlour_units::{Slot, Stripe};
 
-use super::AdminError;
+use crate::admin_error::AdminError;
 use crate::array::Array;
 use crate::columns::Columns;
 use crate::roster::SlotState;

@@ -1,8 +1,9 @@
 //! Commands and faults that change the membership: members fail, are failed, removed, added,
-//! replaced.
+//! replaced. What follows from a change for each component is written here, in order.
 
-use parlour_units::{Bytes, Instant, Member, Slot};
+use parlour_units::{Instant, Member, Slot};
 
+use crate::admin_error::AdminError;
 use crate::array::Array;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
@@ -10,90 +11,8 @@ use crate::mode::Mode;
 use crate::roster::{MemberInfo, SlotState};
 use crate::status::{Event, FailureCause};
 
-/// Why a command was refused; the array is unchanged.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AdminError {
-    /// There is no such slot.
-    #[error("the array has no {0}; it has members 0 to {1}")]
-    NoSuchMember(Slot, u16),
-    /// The array would lose data without this member.
-    #[error("{0} cannot be failed: the array would lose data, because nothing can take over what it holds")]
-    Needed(Slot),
-    /// Some of the member's data is on no other member until a resync is done.
-    #[error(
-        "{slot} cannot be failed now: {regions} of {of} regions are still to be resynced, and what it holds of them can be \
-         had from no other member; wait until the resync is done (parlour status shows how far it is), or use --force and \
-         lose that"
-    )]
-    NotResynced {
-        /// The member that was to be failed.
-        slot: Slot,
-        /// Regions of which data would be lost.
-        regions: u32,
-        /// All regions.
-        of: u32,
-    },
-    /// Unreadable blocks of other members can only be computed with this member.
-    #[error(
-        "{slot} cannot be failed now: where {blocks} blocks of others cannot be read, nothing else says what it holds; write \
-         these stripes anew (parlour status lists them), or use --force and lose that"
-    )]
-    NeededForUnreadable {
-        /// The member that was to be failed.
-        slot: Slot,
-        /// Blocks that would be lost.
-        blocks: u64,
-    },
-    /// The member is failed already.
-    #[error("{0} is failed already")]
-    AlreadyFailed(Slot),
-    /// Only a failed member can be removed.
-    #[error("{0} is active; fail it first")]
-    StillActive(Slot),
-    /// The new member is too small.
-    #[error("a member of {has} is too small for this array: it needs {needs}")]
-    TooSmall {
-        /// Its length.
-        has: Bytes,
-        /// The least length.
-        needs: Bytes,
-    },
-    /// The array has as many spares as it can record.
-    #[error("the array has all the spares that it can record")]
-    TooManySpares,
-    /// Every number that a member can have is used up.
-    #[error(
-        "65535 members were numbered since the array was opened, and there is no number for another; restart the server"
-    )]
-    NumbersUsedUp,
-    /// The array is read-only.
-    #[error("the array is read-only")]
-    ReadOnly,
-    /// Another member is being rebuilt; one is rebuilt at a time.
-    #[error("{0} is being rebuilt; one member is rebuilt at a time")]
-    RebuildUnderWay(Slot),
-    /// There is nothing to rebuild.
-    #[error("nothing to rebuild: every member is active")]
-    NothingToRebuild,
-    /// There is no spare to rebuild onto.
-    #[error("no spare to rebuild onto; add one, or replace the failed member")]
-    NoSpare,
-    /// A scrub is under way.
-    #[error("a scrub is under way already; wait for its end, or cancel it")]
-    ScrubUnderWay,
-    /// No scrub is under way.
-    #[error("no scrub is under way: there is nothing to cancel")]
-    NoScrub,
-    /// The organization has no redundancy to compare.
-    #[error("this organization keeps no redundancy: there is nothing to scrub")]
-    NothingToScrub,
-    /// The organization does not support this repair.
-    #[error("{0}")]
-    WrongRepair(&'static str),
-}
-
 impl Array {
-    pub(super) fn check_slot(&self, slot: Slot) -> Result<Slot, AdminError> {
+    pub(crate) fn check_slot(&self, slot: Slot) -> Result<Slot, AdminError> {
         let members = self.cx.geometry.members();
         if slot.get() < members { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, members - 1)) }
     }
@@ -183,8 +102,8 @@ impl Array {
         self.writes()?;
         let slot = self.check_slot(slot)?;
         self.fits(&info)?;
-        if let Some(rebuild) = self.maintenance.rebuild.as_ref().filter(|rebuild| rebuild.slot != slot) {
-            return Err(AdminError::RebuildUnderWay(rebuild.slot));
+        if let Some(other) = self.maintenance.rebuilding().filter(|other| *other != slot) {
+            return Err(AdminError::RebuildUnderWay(other));
         }
         // (`fail_slot` is not used here: it would let a spare take the slot.)
         if self.cx.roster.state(slot) != SlotState::Failed && !self.exclude(slot, FailureCause::Asked) {
@@ -203,7 +122,7 @@ impl Array {
     pub fn rebuild(&mut self, now: Instant) -> Result<Slot, AdminError> {
         self.advance_clock(now);
         self.writes()?;
-        if let Some(slot) = self.go_on_rebuilding() {
+        if let Some(slot) = self.maintenance.go_on_rebuilding() {
             self.work();
             return Ok(slot);
         }
@@ -212,7 +131,7 @@ impl Array {
         }
         self.take_spare();
         self.work();
-        self.maintenance.rebuild.as_ref().map(|rebuild| rebuild.slot).ok_or(AdminError::NoSpare)
+        self.maintenance.rebuilding().ok_or(AdminError::NoSpare)
     }
 
     /// Excludes a member, if the array survives that; otherwise reports that it is kept.
@@ -294,9 +213,7 @@ impl Array {
         self.durable.note_may_return(&mut self.cx, slot, cause);
         self.cx.roster.fail(slot);
         self.stripes.forget_cached(&mut self.cx);
-        if self.maintenance.rebuild.as_ref().is_some_and(|rebuild| rebuild.slot == slot) {
-            self.maintenance.rebuild = None;
-        }
+        self.maintenance.forget_rebuild(slot);
         self.cx.events.push_back(Event::MemberFailed { slot, cause });
         self.stop_again();
         self.durable.record_exclusion(&self.cx);
@@ -308,7 +225,7 @@ impl Array {
 
     /// A spare takes a failed member's slot.
     pub(crate) fn take_spare(&mut self) {
-        if self.maintenance.rebuild.is_some() || self.cx.mode != Mode::Serving {
+        if self.maintenance.rebuilding().is_some() || self.cx.mode != Mode::Serving {
             return;
         }
         let slots = (0..self.cx.geometry.members()).map(Slot::new);
@@ -326,7 +243,7 @@ impl Array {
     fn occupy(&mut self, slot: Slot, member: Member) {
         self.cx.roster.occupy(slot, member);
         self.stripes.forget_cached(&mut self.cx);
-        self.begin_rebuild(slot, 0);
+        self.maintenance.begin_rebuild(&mut self.cx, &mut self.durable, slot, 0);
         self.logs.renumber_commit_log(slot);
         let out_of_sync =
             self.cx.roster.is_returning(slot).then(|| self.durable.bitmap().out_of_sync_count());

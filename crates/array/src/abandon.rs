@@ -17,20 +17,20 @@ use crate::status::Event;
 impl Array {
     /// Whether the array was abandoned: no more effects are handed out.
     pub fn is_abandoned(&self) -> bool {
-        self.cx.mode.is_abandoned()
+        self.core.cx.mode.is_abandoned()
     }
 
     pub(crate) fn abandon(&mut self, mode: Mode, event: Event) {
-        self.cx.mode = mode;
-        self.cx.events.push_back(event);
-        self.cx.effects.forget();
+        self.core.cx.mode = mode;
+        self.core.cx.events.push_back(event);
+        self.core.cx.effects.forget();
         self.end_abandoned();
     }
 
     /// Answers hosts as soon as no effect uses their payload.
     pub(crate) fn end_abandoned(&mut self) {
-        if self.cx.effects.none_flies() {
-            self.refuse_hosts();
+        if self.core.cx.effects.none_flies() {
+            self.hosts.refuse_hosts(&mut self.core);
         }
     }
 
@@ -40,7 +40,7 @@ impl Array {
         if is_planted(Bug::UnrecordedServedOn) {
             return false;
         }
-        let job = self.cx.jobs.get(id);
+        let job = self.core.cx.jobs.get(id);
         if job.class != Class::Metadata {
             return false;
         }
@@ -53,10 +53,10 @@ impl Array {
         };
         let unwritten = failures.iter().filter(|failure| failure.fault.is_of_space() && is_write(failure));
         // (A spare without space is not needed.)
-        let Some(slot) = { unwritten }.find_map(|failure| self.cx.roster.slot_of(failure.member)) else {
+        let Some(slot) = { unwritten }.find_map(|failure| self.core.cx.roster.slot_of(failure.member)) else {
             return false;
         };
-        self.cx.counters.out_of_space = true;
+        self.core.cx.counters.out_of_space = true;
         self.abandon(Mode::Halted, Event::Halted { slot });
         true
     }

@@ -11,14 +11,13 @@
 //! back with [`Array::release`]. A write's buffer is given back in the same way, after its
 //! completion.
 
-use std::collections::VecDeque;
-
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Sectors};
 
 use crate::admin_error::AdminError;
 use crate::buffer::{BufferId, Slice};
 use crate::context::{Context, Start};
+use crate::core::Core;
 use crate::durable::Durable;
 use crate::effect::{Effect, EffectId, Fault, Outcome};
 use crate::exec::job::FailedAccess;
@@ -32,7 +31,7 @@ use crate::maintenance::Maintenance;
 use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
 use crate::report::Repair;
-use crate::request::{Completion, RequestError};
+use crate::request::{Completion, Request, RequestError};
 use crate::signal::Signal;
 use crate::status::{Event, FailureCause};
 use crate::stopping::Stop;
@@ -41,16 +40,11 @@ use crate::stripe::Stripes;
 /// A disk array. See the module for how to drive it.
 #[derive(Debug)]
 pub struct Array {
-    pub(crate) cx: Context,
+    pub(crate) core: Core,
     pub(crate) hosts: Hosts,
-    pub(crate) durable: Durable,
-    pub(crate) logs: Logs,
-    pub(crate) stripes: Stripes,
     pub(crate) maintenance: Maintenance,
     /// The stage of a stop that is under way.
     pub(crate) stop: Option<Stop>,
-    pub(crate) turn: u64,
-    pub(crate) completions: VecDeque<Completion>,
 }
 
 /// The parts of which an array consists.
@@ -65,118 +59,114 @@ impl Array {
     pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
         let Parts { start, durable, logs } = parts;
         let combined = start.simulated.combined && !start.geometry.is_journaled();
+        let stripes = Stripes::new(&start.tuning, combined);
         Array {
-            hosts: Hosts::default(),
-            durable,
-            logs,
-            stripes: Stripes::new(&start.tuning, combined),
+            core: Core { cx: Context::new(start, now), durable, logs, stripes },
             maintenance: Maintenance::default(),
+            hosts: Hosts::default(),
             stop: None,
-            turn: 0,
-            completions: VecDeque::new(),
-            cx: Context::new(start, now),
         }
     }
 
     /// The array's shape.
     pub fn geometry(&self) -> &Geometry {
-        &self.cx.geometry
+        &self.core.cx.geometry
     }
 
     /// The key of the sectors' checksums ([`Action::Checksum`](crate::Action::Checksum)).
     pub fn sector_key(&self) -> SectorKey {
-        SectorKey::new(self.cx.identity.0)
+        SectorKey::new(self.core.cx.identity.0)
     }
 
     /// Whether the array serves requests, and which.
     pub fn mode(&self) -> Mode {
-        self.cx.mode
+        self.core.cx.mode
     }
 
     /// How often a job was examined to see whether it can go on. It is a measure of the array's own
     /// work that does not depend on the machine, for tests of how the work grows.
     pub fn steps(&self) -> u64 {
-        self.cx.steps
+        self.core.cx.steps
     }
 
     /// Takes a credit and a buffer for a host's payload of `length`. `None` if the memory for hosts
     /// is all in use: call again after a completion.
     pub fn reserve(&mut self, length: Sectors) -> Option<BufferId> {
-        if self.hosts.memory + length > self.cx.tuning.host_memory && !self.hosts.memory.is_zero() {
-            return None;
-        }
-        self.hosts.memory += length;
-        Some(self.cx.buffers.take(length))
+        self.hosts.reserve(&mut self.core.cx, length)
     }
 
     /// Gives back the credit and the buffer of [`Array::reserve`].
     pub fn release(&mut self, buffer: BufferId) {
-        self.hosts.memory = self.hosts.memory - self.cx.buffers.length(buffer);
-        self.cx.buffers.release(buffer);
+        self.hosts.release(&mut self.core.cx, buffer);
     }
 
     /// The length of a buffer.
     pub fn buffer_length(&self, buffer: BufferId) -> Sectors {
-        self.cx.buffers.length(buffer)
+        self.core.cx.buffers.length(buffer)
     }
 
     /// A buffer whose memory the driver may take back.
     pub fn poll_release(&mut self) -> Option<BufferId> {
-        self.cx.buffers.poll_release()
+        self.core.cx.buffers.poll_release()
     }
 
     /// The next completion of a request.
     pub fn poll_completion(&mut self) -> Option<Completion> {
-        self.completions.pop_front()
+        self.hosts.poll_completion()
     }
 
     /// The next event to report.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.cx.events.pop_front()
+        self.core.cx.events.pop_front()
     }
 
     /// The next effect to carry out. Foreground work comes first.
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.cx.poll_effect()
+        self.core.cx.poll_effect()
     }
 
     /// The slices of an effect, in order.
     pub fn slices(&self, effect: EffectId) -> &[Slice] {
-        self.cx.slices(effect)
+        self.core.cx.slices(effect)
     }
 
     /// The metadata to which slices of [`BufferId::METADATA`] refer.
     pub fn metadata(&self, effect: EffectId) -> &[u8] {
-        self.cx.metadata(effect)
+        self.core.cx.metadata(effect)
     }
 
     /// Starts jobs of rebuild, resync and scrub. Returns whether it started any.
     fn pump_maintenance(&mut self) -> bool {
-        let Array { cx, durable, logs, stripes, .. } = self;
+        let Core { cx, durable, logs, stripes } = &mut self.core;
         self.maintenance.pump(cx, durable, logs, stripes, self.hosts.are_busy(cx.now))
     }
 
     /// Lets the logs go on. Returns whether they did anything.
     fn pump_logs(&mut self) -> bool {
-        if let Some(waiters) = self.logs.take_pool_waiters_to_retry() {
+        if let Some(waiters) = self.core.logs.take_pool_waiters_to_retry() {
             for waiter in waiters {
-                if let Some(job) = self.logs.tries_again(&mut self.cx, &self.durable, waiter) {
-                    self.stripes.advance_stripe(&mut self.cx, &mut self.durable, &mut self.logs, job);
+                if let Some(job) = self.core.logs.tries_again(&mut self.core.cx, &self.core.durable, waiter) {
+                    self.core.stripes.advance_stripe(
+                        &mut self.core.cx,
+                        &mut self.core.durable,
+                        &mut self.core.logs,
+                        job,
+                    );
                     self.handle_signals();
                 }
             }
             return true;
         }
         let hosts_wait = !self.hosts.is_empty();
-        self.logs.pump(&mut self.cx, &mut self.durable, hosts_wait)
+        self.core.logs.pump(&mut self.core.cx, &mut self.core.durable, hosts_wait)
     }
 
     /// When the driver must call [`Array::handle_timeout`], if it gives no other input before.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        let waits = self.maintenance.has_work(&self.cx, &self.durable) && self.hosts.is_empty();
-        let quiet = self.hosts.quiet_from().filter(|quiet| waits && *quiet > self.cx.now);
-        let cleaning = self.durable.bitmap().clean_deadline(&self.cx);
-        let looking = self.durable.look_deadline(&self.cx);
+        let waits = self.maintenance.has_work(&self.core.cx, &self.core.durable) && self.hosts.is_empty();
+        let quiet = self.hosts.quiet_from().filter(|quiet| waits && *quiet > self.core.cx.now);
+        let cleaning = self.core.durable.bitmap().clean_deadline(&self.core.cx);
+        let looking = self.core.durable.look_deadline(&self.core.cx);
         [cleaning, looking, quiet].into_iter().flatten().min()
     }
 
@@ -193,7 +183,7 @@ impl Array {
     /// One is under way, or the organization has nothing to compare or no such repair.
     pub fn scrub(&mut self, now: Instant, repair: Repair) -> Result<(), AdminError> {
         self.advance_clock(now);
-        self.maintenance.begin_scrub(&mut self.cx, repair)?;
+        self.maintenance.begin_scrub(&mut self.core.cx, repair)?;
         self.work();
         Ok(())
     }
@@ -209,13 +199,26 @@ impl Array {
         Ok(())
     }
 
+    /// Takes a host's request. It is answered by a completion, at once if it is refused.
+    pub fn submit(&mut self, now: Instant, request: Request) {
+        self.submit_part(now, request, Sectors::ZERO);
+    }
+
+    /// The same for a part of a longer request, whose payload begins at `start` in the buffer. Each
+    /// part is answered separately.
+    pub fn submit_part(&mut self, now: Instant, request: Request, start: Sectors) {
+        self.advance_clock(now);
+        self.hosts.take_request(&mut self.core, request, start);
+        self.work();
+    }
+
     /// Takes the outcome of an effect.
     ///
     /// # Panics
     /// If the effect was never handed out or was answered before.
     pub fn complete(&mut self, now: Instant, effect: EffectId, outcome: Outcome<'_>) {
         self.advance_clock(now);
-        let merged = self.cx.effects.answered(effect);
+        let merged = self.core.cx.effects.answered(effect);
         for part in std::iter::once(effect).chain(merged) {
             if self.is_abandoned() {
                 return self.end_abandoned();
@@ -227,32 +230,37 @@ impl Array {
     }
 
     fn answer_effect(&mut self, effect: EffectId, outcome: Outcome<'_>) {
-        let Answered { id, undurable, ends_phase } = self.cx.answer(effect, outcome);
+        let Answered { id, undurable, ends_phase } = self.core.cx.answer(effect, outcome);
         if let Some(failure) = undurable {
             self.note_undurable(&failure);
         }
         if ends_phase {
-            let progress = self.cx.phase_done(id);
+            let progress = self.core.cx.phase_done(id);
             self.follow(id, progress);
         }
     }
 
     pub(crate) fn advance_clock(&mut self, now: Instant) {
-        self.cx.advance_clock(now);
+        self.core.cx.advance_clock(now);
     }
 
     /// Lets all jobs go on that can.
     pub(crate) fn work(&mut self) {
         self.handle_signals();
         // (Work that is left after an unclean stop is done after the next opening.)
-        while self.cx.mode != Mode::Stopped && !self.is_abandoned() {
+        while self.core.cx.mode != Mode::Stopped && !self.is_abandoned() {
             while !self.is_abandoned()
-                && let Some(job) = self.cx.runnable.pop_front()
+                && let Some(job) = self.core.cx.runnable.pop_front()
             {
-                self.stripes.advance_stripe(&mut self.cx, &mut self.durable, &mut self.logs, job);
+                self.core.stripes.advance_stripe(
+                    &mut self.core.cx,
+                    &mut self.core.durable,
+                    &mut self.core.logs,
+                    job,
+                );
                 self.handle_signals();
             }
-            let went_on = self.stripes.pump_memory(&mut self.cx)
+            let went_on = self.core.stripes.pump_memory(&mut self.core.cx)
                 || self.pump_maintenance()
                 || self.pump_logs()
                 || self.pump_metadata();
@@ -270,7 +278,7 @@ impl Array {
         host: Option<(BufferId, Sectors)>,
         reservations: &[(BufferId, Sectors)],
     ) {
-        let turn = self.cx.roster.turn();
+        let turn = self.core.cx.roster.turn();
         self.start_plan_of(id, turn, host, reservations);
     }
 
@@ -282,7 +290,7 @@ impl Array {
         host: Option<(BufferId, Sectors)>,
         reservations: &[(BufferId, Sectors)],
     ) {
-        let progress = self.cx.start_plan(id, turn, host, reservations);
+        let progress = self.core.cx.start_plan(id, turn, host, reservations);
         self.follow(id, progress);
     }
 
@@ -291,7 +299,7 @@ impl Array {
         loop {
             match progress {
                 Progress::Running => return,
-                Progress::Commits if self.commit_plan(id) => progress = self.cx.next_phase(id),
+                Progress::Commits if self.commit_plan(id) => progress = self.core.cx.next_phase(id),
                 Progress::Commits => return,
                 Progress::Done => return self.plan_done(id),
                 Progress::Broken => return self.plan_broken(id),
@@ -302,40 +310,46 @@ impl Array {
     /// Handles what components have signalled. Returns whether there was anything.
     fn handle_signals(&mut self) -> bool {
         let mut any = false;
-        while let Some(signal) = self.cx.signals.pop().filter(|_| !self.is_abandoned()) {
+        while let Some(signal) = self.core.cx.signals.pop().filter(|_| !self.is_abandoned()) {
             any = true;
             match signal {
                 Signal::Progress(id, progress) => self.follow(id, progress),
                 Signal::RegionDrained(region) => {
-                    self.maintenance.flush_resynced(&mut self.cx, &mut self.durable, region)
+                    self.maintenance.flush_resynced(&mut self.core.cx, &mut self.core.durable, region)
                 }
-                Signal::Broken(id, failures) => {
-                    self.stripes.stripe_broken(&mut self.cx, &mut self.durable, &mut self.logs, id, &failures)
-                }
+                Signal::Broken(id, failures) => self.core.stripes.stripe_broken(
+                    &mut self.core.cx,
+                    &mut self.core.durable,
+                    &mut self.core.logs,
+                    id,
+                    &failures,
+                ),
                 Signal::Repair { parent, window, targets } => {
-                    self.stripes.start_repair(&mut self.cx, parent, window, targets)
+                    self.core.stripes.start_repair(&mut self.core.cx, parent, window, targets)
                 }
                 Signal::PassLost(region, failures) => {
                     self.exclude_unreadable_joining_members(&failures);
-                    self.logs.pass_lost(&mut self.cx, &mut self.durable, region, &failures);
+                    self.core.logs.pass_lost(&mut self.core.cx, &mut self.core.durable, region, &failures);
                 }
                 Signal::Unfaithful { member, repair } => {
                     self.fail_member(member, FailureCause::Unfaithful);
-                    self.stripes.unfaithful_judged(
-                        &mut self.cx,
-                        &mut self.durable,
-                        &mut self.logs,
+                    self.core.stripes.unfaithful_judged(
+                        &mut self.core.cx,
+                        &mut self.core.durable,
+                        &mut self.core.logs,
                         repair,
                         member,
                     );
                 }
                 Signal::Repaired { job, lost } => self.repaired(job, lost),
-                Signal::HostJobDone(host, result) => self.host_job_done(host, result),
-                Signal::WriteInBlocks { host, window } => self.begin_blocks(host, window),
+                Signal::HostJobDone(host, result) => self.hosts.host_job_done(&mut self.core, host, result),
+                Signal::WriteInBlocks { host, window } => {
+                    self.hosts.begin_blocks(&mut self.core, host, window)
+                }
                 Signal::MaintenanceStripeEnded { purpose, stripe, result } => {
                     self.maintenance.maintenance_stripe_ended(
-                        &mut self.cx,
-                        &mut self.durable,
+                        &mut self.core.cx,
+                        &mut self.core.durable,
                         purpose,
                         stripe,
                         result,
@@ -343,12 +357,12 @@ impl Array {
                 }
                 Signal::ScrubSkipped => self.maintenance.skip_scrubbed(),
                 Signal::Mismatch { window, repaired } => {
-                    self.maintenance.note_mismatch(&mut self.cx, window, repaired)
+                    self.maintenance.note_mismatch(&mut self.core.cx, window, repaired)
                 }
                 Signal::Uncompared => self.maintenance.note_uncompared(),
                 Signal::SpareMayServe => self.take_spare(),
-                Signal::FlushesMayStart => self.resume_hosts(),
-                Signal::ReadsMayGoOn => self.resume_recovered_hosts(),
+                Signal::FlushesMayStart => self.hosts.resume_hosts(&mut self.core),
+                Signal::ReadsMayGoOn => self.hosts.resume_recovered_hosts(&mut self.core),
             }
         }
         any
@@ -357,11 +371,18 @@ impl Array {
     /// Commits the log records of a plan. Returns whether the plan may go on at once; if the
     /// records must be durable first, it waits.
     fn commit_plan(&mut self, id: JobId) -> bool {
-        match self.cx.jobs.get(id).kind {
-            Some(Kind::Reintegrate { region }) => return self.logs.start_intent(&mut self.cx, id, region),
-            _ if self.cx.geometry.is_journaled() => self.logs.await_commit(&mut self.cx, id),
+        match self.core.cx.jobs.get(id).kind {
+            Some(Kind::Reintegrate { region }) => {
+                return self.core.logs.start_intent(&mut self.core.cx, id, region);
+            }
+            _ if self.core.cx.geometry.is_journaled() => self.core.logs.await_commit(&mut self.core.cx, id),
             _ => {
-                self.stripes.commit_records(&mut self.cx, &mut self.durable, &mut self.logs, id);
+                self.core.stripes.commit_records(
+                    &mut self.core.cx,
+                    &mut self.core.durable,
+                    &mut self.core.logs,
+                    id,
+                );
                 return true;
             }
         }
@@ -370,32 +391,44 @@ impl Array {
 
     /// A plan is done: continues according to the job's purpose.
     fn plan_done(&mut self, id: JobId) {
-        self.cx.release_buffers(id);
-        match self.cx.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
-            Kind::Read { .. } => self.read_done(id),
-            Kind::Stripe(_) => {
-                self.stripes.stripe_carried_out(&mut self.cx, &mut self.durable, &mut self.logs, id)
-            }
+        self.core.cx.release_buffers(id);
+        match self.core.cx.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
+            Kind::Read { .. } => self.hosts.read_done(&mut self.core, id),
+            Kind::Stripe(_) => self.core.stripes.stripe_carried_out(
+                &mut self.core.cx,
+                &mut self.core.durable,
+                &mut self.core.logs,
+                id,
+            ),
             Kind::BadBlockLog => self.bad_block_log_written(id, true),
-            Kind::Flush { .. } => self.flush_done(id),
-            Kind::Append { .. } => self.logs.append_done(&mut self.cx, &mut self.durable, id),
-            Kind::Reintegrate { .. } => self.logs.reintegrate_pass_done(&mut self.cx, &mut self.durable, id),
-            Kind::Load(_) => self.logs.load_done(&mut self.cx, &mut self.durable, id),
-            Kind::Commit { .. } => self.logs.commit_done(&mut self.cx, &mut self.durable, id),
-            Kind::CommitMark { .. } => self.logs.mark_done(&mut self.cx, id),
-            Kind::CommitFlush { .. } => self.logs.commit_flushed(&mut self.cx, id, true),
-            Kind::Intent { .. } => self.logs.intent_done(&mut self.cx, id),
+            Kind::Flush { .. } => self.hosts.flush_done(&mut self.core, id),
+            Kind::Append { .. } => self.core.logs.append_done(&mut self.core.cx, &mut self.core.durable, id),
+            Kind::Reintegrate { .. } => {
+                self.core.logs.reintegrate_pass_done(&mut self.core.cx, &mut self.core.durable, id)
+            }
+            Kind::Load(_) => self.core.logs.load_done(&mut self.core.cx, &mut self.core.durable, id),
+            Kind::Commit { .. } => self.core.logs.commit_done(&mut self.core.cx, &mut self.core.durable, id),
+            Kind::CommitMark { .. } => self.core.logs.mark_done(&mut self.core.cx, id),
+            Kind::CommitFlush { .. } => self.core.logs.commit_flushed(&mut self.core.cx, id, true),
+            Kind::Intent { .. } => self.core.logs.intent_done(&mut self.core.cx, id),
             Kind::ReintegrateFlush { .. } => {
-                self.logs.reintegration_flushed(&mut self.cx, &mut self.durable, id, true)
+                self.core.logs.reintegration_flushed(&mut self.core.cx, &mut self.core.durable, id, true)
             }
-            Kind::Probe { .. } => self.logs.probe_done(&mut self.cx, &mut self.durable, id),
-            Kind::Redo(_) => self.logs.redo_done(&mut self.cx, &mut self.durable, id),
-            Kind::ResyncFlush { .. } => {
-                self.maintenance.resync_flushed(&mut self.cx, &mut self.durable, &mut self.logs, id, true)
-            }
-            Kind::Checkpoint { .. } => {
-                self.maintenance.checkpoint_done(&mut self.cx, &mut self.durable, &mut self.logs, id)
-            }
+            Kind::Probe { .. } => self.core.logs.probe_done(&mut self.core.cx, &mut self.core.durable, id),
+            Kind::Redo(_) => self.core.logs.redo_done(&mut self.core.cx, &mut self.core.durable, id),
+            Kind::ResyncFlush { .. } => self.maintenance.resync_flushed(
+                &mut self.core.cx,
+                &mut self.core.durable,
+                &mut self.core.logs,
+                id,
+                true,
+            ),
+            Kind::Checkpoint { .. } => self.maintenance.checkpoint_done(
+                &mut self.core.cx,
+                &mut self.core.durable,
+                &mut self.core.logs,
+                id,
+            ),
             Kind::CleanFlush => self.idle_regions_flushed(id, true),
             Kind::Look => self.looked(id, &[]),
             Kind::Superblock | Kind::Bitmap | Kind::Table | Kind::StopFlush => {
@@ -406,11 +439,11 @@ impl Array {
 
     /// What a job of hosts or logs could not read is repaired, or (if `lost`) could not be.
     fn repaired(&mut self, id: JobId, lost: bool) {
-        match self.cx.jobs.get(id).kind {
-            Some(Kind::Read { .. }) if lost => self.read_failed(id, RequestError::Lost),
-            Some(Kind::Read { host }) => self.read_again(id, host),
+        match self.core.cx.jobs.get(id).kind {
+            Some(Kind::Read { .. }) if lost => self.hosts.read_failed(&mut self.core, id, RequestError::Lost),
+            Some(Kind::Read { host }) => self.hosts.read_again(&mut self.core, id, host),
             Some(Kind::Reintegrate { region }) => {
-                self.logs.parity_repaired(&mut self.cx, &mut self.durable, id, region, lost);
+                self.core.logs.parity_repaired(&mut self.core.cx, &mut self.core.durable, id, region, lost);
             }
             ref other => unreachable!("{other:?} waits for no repair"),
         }
@@ -418,48 +451,68 @@ impl Array {
 
     /// Some step of a plan failed, and all others of its phase are answered.
     fn plan_broken(&mut self, id: JobId) {
-        self.cx.release_buffers(id);
-        let mut failures = std::mem::take(&mut self.cx.jobs.get_mut(id).failures);
+        self.core.cx.release_buffers(id);
+        let mut failures = std::mem::take(&mut self.core.cx.jobs.get_mut(id).failures);
         // If the member no longer stands, its lack of space does not concern the array.
         for failure in failures.iter_mut().filter(|failure| failure.fault.is_of_space()) {
-            if !self.cx.roster.stands(failure.member) {
+            if !self.core.cx.roster.stands(failure.member) {
                 failure.fault = Fault::Gone;
             }
         }
-        if is_planted(Bug::FailedFlushForgotten) && self.cx.is_flush(id) {
+        if is_planted(Bug::FailedFlushForgotten) && self.core.cx.is_flush(id) {
             return self.plan_done(id);
         }
         if self.halt_unrecorded(id, &failures) {
             return;
         }
-        let looks = matches!(self.cx.jobs.get(id).kind, Some(Kind::Look));
+        let looks = matches!(self.core.cx.jobs.get(id).kind, Some(Kind::Look));
         for failure in failures.iter().filter(|failure| !failure.undurable) {
             if looks { self.note_looked(failure) } else { self.note_failure(failure) }
         }
-        match self.cx.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
-            Kind::Read { .. } => self.read_broken(id, &failures),
-            Kind::Stripe(_) => {
-                self.stripes.stripe_broken(&mut self.cx, &mut self.durable, &mut self.logs, id, &failures)
+        match self.core.cx.jobs.get(id).kind.as_ref().expect("a running job has a purpose") {
+            Kind::Read { .. } => self.hosts.read_broken(&mut self.core, id, &failures),
+            Kind::Stripe(_) => self.core.stripes.stripe_broken(
+                &mut self.core.cx,
+                &mut self.core.durable,
+                &mut self.core.logs,
+                id,
+                &failures,
+            ),
+            Kind::Flush { .. } => self.hosts.flush_broken(&mut self.core, id, &failures),
+            Kind::Append { .. } => {
+                self.core.logs.append_broken(&mut self.core.cx, &mut self.core.durable, id)
             }
-            Kind::Flush { .. } => self.flush_broken(id, &failures),
-            Kind::Append { .. } => self.logs.append_broken(&mut self.cx, &mut self.durable, id),
             Kind::Reintegrate { .. } => {
-                self.logs.reintegrate_broken(&mut self.cx, &mut self.durable, id, &failures)
+                self.core.logs.reintegrate_broken(&mut self.core.cx, &mut self.core.durable, id, &failures)
             }
-            Kind::Load(_) => self.logs.load_broken(&mut self.cx, &mut self.durable, id, &failures),
-            Kind::Commit { .. } => self.logs.commit_broken(&mut self.cx, id, &failures),
-            Kind::CommitMark { .. } => self.logs.mark_broken(&mut self.cx, &mut self.durable, id, &failures),
-            Kind::CommitFlush { .. } => self.logs.commit_flushed(&mut self.cx, id, false),
-            Kind::Intent { .. } => self.logs.intent_broken(&mut self.cx, &mut self.durable, id),
+            Kind::Load(_) => {
+                self.core.logs.load_broken(&mut self.core.cx, &mut self.core.durable, id, &failures)
+            }
+            Kind::Commit { .. } => self.core.logs.commit_broken(&mut self.core.cx, id, &failures),
+            Kind::CommitMark { .. } => {
+                self.core.logs.mark_broken(&mut self.core.cx, &mut self.core.durable, id, &failures)
+            }
+            Kind::CommitFlush { .. } => self.core.logs.commit_flushed(&mut self.core.cx, id, false),
+            Kind::Intent { .. } => {
+                self.core.logs.intent_broken(&mut self.core.cx, &mut self.core.durable, id)
+            }
             Kind::ReintegrateFlush { .. } => {
-                self.logs.reintegration_flushed(&mut self.cx, &mut self.durable, id, false)
+                self.core.logs.reintegration_flushed(&mut self.core.cx, &mut self.core.durable, id, false)
             }
-            Kind::Probe { .. } => self.logs.probe_broken(&mut self.cx, &mut self.durable, id, &failures),
-            Kind::Redo(_) => self.logs.redo_broken(&mut self.cx, &mut self.durable, id, &failures),
-            Kind::ResyncFlush { .. } => {
-                self.maintenance.resync_flushed(&mut self.cx, &mut self.durable, &mut self.logs, id, false)
+            Kind::Probe { .. } => {
+                self.core.logs.probe_broken(&mut self.core.cx, &mut self.core.durable, id, &failures)
             }
-            Kind::Checkpoint { .. } => self.cx.jobs.end(id),
+            Kind::Redo(_) => {
+                self.core.logs.redo_broken(&mut self.core.cx, &mut self.core.durable, id, &failures)
+            }
+            Kind::ResyncFlush { .. } => self.maintenance.resync_flushed(
+                &mut self.core.cx,
+                &mut self.core.durable,
+                &mut self.core.logs,
+                id,
+                false,
+            ),
+            Kind::Checkpoint { .. } => self.core.cx.jobs.end(id),
             Kind::CleanFlush => self.idle_regions_flushed(id, false),
             Kind::Look => self.looked(id, &failures),
             Kind::BadBlockLog => self.bad_block_log_written(id, false),
@@ -482,8 +535,8 @@ impl Array {
     }
 
     fn is_bad(&self, failure: &FailedAccess) -> bool {
-        let slot = self.cx.roster.slot_of(failure.member);
-        slot.is_some_and(|slot| self.cx.roster.listed.has(slot, failure.at, failure.length))
+        let slot = self.core.cx.roster.slot_of(failure.member);
+        slot.is_some_and(|slot| self.core.cx.roster.listed.has(slot, failure.at, failure.length))
     }
 
     /// A flush or a durable write of a member failed. This is acted on at once: if another flush of
@@ -494,10 +547,10 @@ impl Array {
             return;
         }
         self.note_failure(failure);
-        if self.cx.roster.slot_of(failure.member).is_some()
-            && self.cx.roster.note_flush_failed(failure.member)
+        if self.core.cx.roster.slot_of(failure.member).is_some()
+            && self.core.cx.roster.note_flush_failed(failure.member)
         {
-            self.durable.bitmap_mut().note_unflushed();
+            self.core.durable.bitmap_mut().note_unflushed();
             self.take_back_that_all_is_well();
         }
     }

@@ -15,6 +15,7 @@ mod cache;
 mod code;
 mod columns;
 mod context;
+mod core;
 mod draw;
 mod durable;
 mod effect;

@@ -13,12 +13,12 @@ use crate::status::{Event, FailureCause};
 
 impl Array {
     pub(crate) fn check_slot(&self, slot: Slot) -> Result<Slot, AdminError> {
-        let members = self.cx.geometry.members();
+        let members = self.core.cx.geometry.members();
         if slot.get() < members { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, members - 1)) }
     }
 
     fn writes(&self) -> Result<(), AdminError> {
-        if self.cx.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
+        if self.core.cx.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
     }
 
     /// Excludes the member in `slot` on an administrator's request. See [`Array::may_lose`].
@@ -29,7 +29,7 @@ impl Array {
         self.advance_clock(now);
         self.writes()?;
         let slot = self.check_slot(slot)?;
-        if self.cx.roster.state(slot) == SlotState::Failed {
+        if self.core.cx.roster.state(slot) == SlotState::Failed {
             return Err(AdminError::AlreadyFailed(slot));
         }
         if !self.fail_slot(slot, FailureCause::Asked) {
@@ -48,11 +48,11 @@ impl Array {
         self.advance_clock(now);
         self.writes()?;
         let slot = self.check_slot(slot)?;
-        if self.cx.roster.state(slot) != SlotState::Failed {
+        if self.core.cx.roster.state(slot) != SlotState::Failed {
             return Err(AdminError::StillActive(slot));
         }
-        let member = self.cx.roster.vacate(slot);
-        self.durable.record_change(&self.cx);
+        let member = self.core.cx.roster.vacate(slot);
+        self.core.durable.record_change(&self.core.cx);
         self.work();
         Ok(member)
     }
@@ -66,13 +66,13 @@ impl Array {
         self.advance_clock(now);
         self.writes()?;
         self.fits(&info)?;
-        let entries = usize::from(self.cx.geometry.members()) + self.cx.roster.spares().len();
+        let entries = usize::from(self.core.cx.geometry.members()) + self.core.cx.roster.spares().len();
         if entries >= crate::format::superblock::MEMBER_ENTRIES {
             return Err(AdminError::TooManySpares);
         }
-        let member = self.cx.roster.add(info);
-        self.cx.roster.add_spare(member);
-        self.durable.record_change(&self.cx);
+        let member = self.core.cx.roster.add(info);
+        self.core.cx.roster.add_spare(member);
+        self.core.durable.record_change(&self.core.cx);
         self.take_spare();
         self.work();
         Ok(member)
@@ -80,10 +80,10 @@ impl Array {
 
     /// Checks that a new member can be numbered and is long enough.
     fn fits(&self, info: &MemberInfo) -> Result<(), AdminError> {
-        if !self.cx.roster.can_number() {
+        if !self.core.cx.roster.can_number() {
             return Err(AdminError::NumbersUsedUp);
         }
-        let needs = self.cx.geometry.least_member_length();
+        let needs = self.core.cx.geometry.least_member_length();
         if info.length < needs {
             return Err(AdminError::TooSmall { has: info.length.bytes(), needs: needs.bytes() });
         }
@@ -106,10 +106,10 @@ impl Array {
             return Err(AdminError::RebuildUnderWay(other));
         }
         // (`fail_slot` is not used here: it would let a spare take the slot.)
-        if self.cx.roster.state(slot) != SlotState::Failed && !self.exclude(slot, FailureCause::Asked) {
+        if self.core.cx.roster.state(slot) != SlotState::Failed && !self.exclude(slot, FailureCause::Asked) {
             return Err(AdminError::Needed(slot));
         }
-        let member = self.cx.roster.add(info);
+        let member = self.core.cx.roster.add(info);
         self.occupy(slot, member);
         self.work();
         Ok(member)
@@ -126,7 +126,7 @@ impl Array {
             self.work();
             return Ok(slot);
         }
-        if !self.cx.roster.is_degraded() {
+        if !self.core.cx.roster.is_degraded() {
             return Err(AdminError::NothingToRebuild);
         }
         self.take_spare();
@@ -136,19 +136,19 @@ impl Array {
 
     /// Excludes a member, if the array survives that; otherwise reports that it is kept.
     pub(crate) fn fail_member(&mut self, member: Member, cause: FailureCause) {
-        if let Some(slot) = self.cx.roster.slot_of(member) {
+        if let Some(slot) = self.core.cx.roster.slot_of(member) {
             if !self.fail_slot(slot, cause) {
-                self.cx.events.push_back(Event::MemberKept { slot });
+                self.core.cx.events.push_back(Event::MemberKept { slot });
             }
-        } else if self.cx.roster.drop_spare(member) {
-            self.cx.events.push_back(Event::SpareDropped { member });
-            self.durable.record_change(&self.cx);
+        } else if self.core.cx.roster.drop_spare(member) {
+            self.core.cx.events.push_back(Event::SpareDropped { member });
+            self.core.durable.record_change(&self.core.cx);
         }
     }
 
     /// The same for a member that no access needs now: if it has to be kept, no event is reported.
     pub(crate) fn fail_member_if_possible(&mut self, member: Member, cause: FailureCause) {
-        match self.cx.roster.slot_of(member) {
+        match self.core.cx.roster.slot_of(member) {
             Some(slot) => _ = self.fail_slot(slot, cause),
             None => self.fail_member(member, cause),
         }
@@ -158,13 +158,13 @@ impl Array {
     /// may be needed if another member fails, and its unreadable data is computed and written
     /// again. If that write fails, the member is excluded.
     pub(crate) fn count_error(&mut self, member: Member) {
-        let (now, threshold) = (self.cx.now, self.cx.tuning.error_threshold);
-        let Some((errors, before, recent)) = self.cx.roster.count_error(member, now) else { return };
+        let (now, threshold) = (self.core.cx.now, self.core.cx.tuning.error_threshold);
+        let Some((errors, before, recent)) = self.core.cx.roster.count_error(member, now) else { return };
         if before <= threshold
             && recent > threshold
-            && let Some(slot) = self.cx.roster.slot_of(member)
+            && let Some(slot) = self.core.cx.roster.slot_of(member)
         {
-            self.cx.events.push_back(Event::MemberFailing { slot, errors });
+            self.core.cx.events.push_back(Event::MemberFailing { slot, errors });
         }
     }
 
@@ -173,8 +173,8 @@ impl Array {
     /// other source.
     pub(crate) fn exclude_unreadable_joining_members(&mut self, failures: &[FailedAccess]) {
         for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
-            let slot = self.cx.roster.slot_of(failure.member);
-            if slot.is_some_and(|slot| self.cx.roster.state(slot) == SlotState::Rebuilding) {
+            let slot = self.core.cx.roster.slot_of(failure.member);
+            if slot.is_some_and(|slot| self.core.cx.roster.state(slot) == SlotState::Rebuilding) {
                 self.fail_member(failure.member, FailureCause::Errors);
             }
         }
@@ -183,14 +183,14 @@ impl Array {
     /// A member has no space for a write. The member is not at fault and is not excluded, but the
     /// array can no longer write.
     pub(crate) fn out_of_space(&mut self, member: Member) {
-        if self.cx.counters.out_of_space {
+        if self.core.cx.counters.out_of_space {
             return;
         }
-        self.cx.counters.out_of_space = true;
-        if self.cx.mode == Mode::Serving {
-            self.cx.mode = Mode::ReadOnly;
+        self.core.cx.counters.out_of_space = true;
+        if self.core.cx.mode == Mode::Serving {
+            self.core.cx.mode = Mode::ReadOnly;
         }
-        self.cx.events.push_back(Event::OutOfSpace { member });
+        self.core.cx.events.push_back(Event::OutOfSpace { member });
         self.wake_all();
     }
 
@@ -205,49 +205,49 @@ impl Array {
     }
 
     fn exclude(&mut self, slot: Slot, cause: FailureCause) -> bool {
-        let lose = self.cx.roster.state(slot) == SlotState::Rebuilding
-            || self.cx.roster.can_lose(&self.cx.geometry, slot);
+        let lose = self.core.cx.roster.state(slot) == SlotState::Rebuilding
+            || self.core.cx.roster.can_lose(&self.core.cx.geometry, slot);
         if !lose {
             return false;
         }
-        self.durable.note_may_return(&mut self.cx, slot, cause);
-        self.cx.roster.fail(slot);
-        self.stripes.forget_cached(&mut self.cx);
+        self.core.durable.note_may_return(&mut self.core.cx, slot, cause);
+        self.core.cx.roster.fail(slot);
+        self.core.stripes.forget_cached(&mut self.core.cx);
         self.maintenance.forget_rebuild(slot);
-        self.cx.events.push_back(Event::MemberFailed { slot, cause });
+        self.core.cx.events.push_back(Event::MemberFailed { slot, cause });
         self.stop_again();
-        self.durable.record_exclusion(&self.cx);
-        self.logs.forget_commit_log(&mut self.cx, slot);
-        self.logs.logs_after_failure(&mut self.cx, &mut self.durable, slot);
-        self.resume_hosts();
+        self.core.durable.record_exclusion(&self.core.cx);
+        self.core.logs.forget_commit_log(&mut self.core.cx, slot);
+        self.core.logs.logs_after_failure(&mut self.core.cx, &mut self.core.durable, slot);
+        self.hosts.resume_hosts(&mut self.core);
         true
     }
 
     /// A spare takes a failed member's slot.
     pub(crate) fn take_spare(&mut self) {
-        if self.maintenance.rebuilding().is_some() || self.cx.mode != Mode::Serving {
+        if self.maintenance.rebuilding().is_some() || self.core.cx.mode != Mode::Serving {
             return;
         }
-        let slots = (0..self.cx.geometry.members()).map(Slot::new);
-        let failed = slots.into_iter().find(|slot| self.cx.roster.state(*slot) == SlotState::Failed);
-        let Some(slot) =
-            failed.filter(|_| !self.cx.roster.spares().is_empty() && self.cx.geometry.fault_tolerance() > 0)
-        else {
+        let slots = (0..self.core.cx.geometry.members()).map(Slot::new);
+        let failed = slots.into_iter().find(|slot| self.core.cx.roster.state(*slot) == SlotState::Failed);
+        let Some(slot) = failed.filter(|_| {
+            !self.core.cx.roster.spares().is_empty() && self.core.cx.geometry.fault_tolerance() > 0
+        }) else {
             return;
         };
-        let member = self.cx.roster.take_spare();
+        let member = self.core.cx.roster.take_spare();
         self.occupy(slot, member);
     }
 
     /// Puts `member` into `slot`, to be rebuilt.
     fn occupy(&mut self, slot: Slot, member: Member) {
-        self.cx.roster.occupy(slot, member);
-        self.stripes.forget_cached(&mut self.cx);
-        self.maintenance.begin_rebuild(&mut self.cx, &mut self.durable, slot, 0);
-        self.logs.renumber_commit_log(slot);
+        self.core.cx.roster.occupy(slot, member);
+        self.core.stripes.forget_cached(&mut self.core.cx);
+        self.maintenance.begin_rebuild(&mut self.core.cx, &mut self.core.durable, slot, 0);
+        self.core.logs.renumber_commit_log(slot);
         let out_of_sync =
-            self.cx.roster.is_returning(slot).then(|| self.durable.bitmap().out_of_sync_count());
-        self.cx.events.push_back(Event::SlotTaken { slot, member, out_of_sync });
-        self.durable.record_frontier(&self.cx, 0);
+            self.core.cx.roster.is_returning(slot).then(|| self.core.durable.bitmap().out_of_sync_count());
+        self.core.cx.events.push_back(Event::SlotTaken { slot, member, out_of_sync });
+        self.core.durable.record_frontier(&self.core.cx, 0);
     }
 }

@@ -254,41 +254,41 @@ impl Array {
         };
         let mut array = Array::from_parts(parts, now);
         let cause = FailureCause::Older;
-        array.cx.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
+        array.core.cx.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
         let report = |slot| Event::CommitLogDamaged { slot };
-        array.cx.events.extend(damaged.into_iter().map(report));
-        array.cx.events.extend(implausible);
-        array.durable.inform_members(&array.cx);
+        array.core.cx.events.extend(damaged.into_iter().map(report));
+        array.core.cx.events.extend(implausible);
+        array.core.durable.inform_members(&array.core.cx);
         array.resume_rebuild();
         array.settle_after_opening();
-        array.logs.start_recovery();
+        array.core.logs.start_recovery();
         array.work();
         Ok(array)
     }
 
     /// A rebuild that was under way goes on at its recorded frontier.
     fn resume_rebuild(&mut self) {
-        let slots = (0..self.cx.geometry.members()).map(Slot::new);
+        let slots = (0..self.core.cx.geometry.members()).map(Slot::new);
         for slot in slots {
-            if self.cx.roster.state(slot) == SlotState::Rebuilding {
-                let done = self.durable.frontier();
-                self.cx.roster.rebuild_from(slot, done);
-                self.maintenance.begin_rebuild(&mut self.cx, &mut self.durable, slot, done);
+            if self.core.cx.roster.state(slot) == SlotState::Rebuilding {
+                let done = self.core.durable.frontier();
+                self.core.cx.roster.rebuild_from(slot, done);
+                self.maintenance.begin_rebuild(&mut self.core.cx, &mut self.core.durable, slot, done);
             }
         }
     }
 
     /// Logs on missing members are lost; records of the other logs are folded into the parity.
     fn settle_after_opening(&mut self) {
-        if self.cx.mode != Mode::Serving {
+        if self.core.cx.mode != Mode::Serving {
             return;
         }
-        let failed: Vec<Slot> = (0..self.cx.geometry.members())
+        let failed: Vec<Slot> = (0..self.core.cx.geometry.members())
             .map(Slot::new)
-            .filter(|slot| self.cx.roster.state(*slot) == SlotState::Failed)
+            .filter(|slot| self.core.cx.roster.state(*slot) == SlotState::Failed)
             .collect();
         for slot in failed {
-            self.logs.logs_after_failure(&mut self.cx, &mut self.durable, slot);
+            self.core.logs.logs_after_failure(&mut self.core.cx, &mut self.core.durable, slot);
         }
         self.take_spare();
     }

@@ -24,8 +24,8 @@ impl Array {
     /// Finishes running work, records a clean shutdown, and stops.
     pub fn stop(&mut self, now: Instant) {
         self.advance_clock(now);
-        if matches!(self.cx.mode, Mode::Serving | Mode::ReadOnly) {
-            self.cx.mode = Mode::Stopping;
+        if matches!(self.core.cx.mode, Mode::Serving | Mode::ReadOnly) {
+            self.core.cx.mode = Mode::Stopping;
             self.stop = Some(Stop::Draining);
             self.wake_all();
         }
@@ -34,8 +34,8 @@ impl Array {
 
     /// The metadata that was written for the stop is no longer true: the stop begins again.
     pub(crate) fn stop_again(&mut self) {
-        if self.cx.mode == Mode::Stopping {
-            self.durable.take_back_clean();
+        if self.core.cx.mode == Mode::Stopping {
+            self.core.durable.take_back_clean();
             self.stop = Some(Stop::Draining);
         }
     }
@@ -43,26 +43,26 @@ impl Array {
     /// Something was lost, perhaps while superblocks with a clean shutdown are being written: the
     /// stop begins again.
     pub(crate) fn take_back_that_all_is_well(&mut self) {
-        if self.durable.is_clean() {
+        if self.core.durable.is_clean() {
             self.stop_again();
-            self.durable.record_change(&self.cx);
+            self.core.durable.record_change(&self.core.cx);
         }
     }
 
     /// Whether no work is under way, apart from metadata.
     fn quiet(&self) -> bool {
-        self.cx.jobs.alive() == 0 && self.hosts.is_empty()
+        self.core.cx.jobs.alive() == 0 && self.hosts.is_empty()
     }
 
     /// Carries out the next stage of a stop, if the one before has ended.
     pub(crate) fn pump_stop(&mut self) -> bool {
         let Some(stage) = self.stop.filter(|_| self.quiet()) else { return false };
-        if !self.cx.writes {
+        if !self.core.cx.writes {
             self.end_stop();
             return true;
         }
         match stage {
-            Stop::Draining => match self.logs.close_logs(&mut self.cx, &mut self.durable) {
+            Stop::Draining => match self.core.logs.close_logs(&mut self.core.cx, &mut self.core.durable) {
                 Closing::UnderWay => {}
                 Closing::Done => self.stop = Some(Stop::Flushing),
                 // The records in memory are lost: the next opening treats the array as after a
@@ -70,20 +70,20 @@ impl Array {
                 Closing::Stuck => self.end_stop(),
             },
             Stop::Flushing => {
-                let id = self.cx.jobs.start(Kind::StopFlush, Class::Metadata);
+                let id = self.core.cx.jobs.start(Kind::StopFlush, Class::Metadata);
                 if !is_planted(Bug::StopWithoutFlush) {
-                    self.cx.plan_flushes(id);
+                    self.core.cx.plan_flushes(id);
                 }
                 self.start_plan(id, None, &[]);
             }
             // A member that was kept has not flushed, or something is still to be redone: the next
             // opening treats the array as after a crash.
             Stop::Table | Stop::Bitmap | Stop::Superblock
-                if self.cx.roster.has_lost_writes() || self.logs.recovery_is_left() =>
+                if self.core.cx.roster.has_lost_writes() || self.core.logs.recovery_is_left() =>
             {
                 self.end_stop();
             }
-            Stop::Table if !self.logs.exist() => self.stop = Some(Stop::Bitmap),
+            Stop::Table if !self.core.logs.exist() => self.stop = Some(Stop::Bitmap),
             Stop::Table => self.write_table(),
             Stop::Bitmap => {
                 self.stop = Some(Stop::Superblock);
@@ -91,7 +91,7 @@ impl Array {
             }
             Stop::Superblock => {
                 self.stop = None;
-                self.durable.record_clean(&self.cx);
+                self.core.durable.record_clean(&self.core.cx);
             }
         }
         true
@@ -99,7 +99,7 @@ impl Array {
 
     fn end_stop(&mut self) {
         self.stop = None;
-        self.cx.mode = Mode::Stopped;
+        self.core.cx.mode = Mode::Stopped;
     }
 
     /// Goes on to the next stage, unless the stop has begun again meanwhile.

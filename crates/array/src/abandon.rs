@@ -6,7 +6,7 @@
 //! held it. The members are then in the state that a crash at that moment would have left, and the
 //! next opening handles it as usual.
 
-use crate::array::Array;
+use crate::core::Core;
 use crate::effect::{Action, Class};
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
@@ -14,24 +14,12 @@ use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 
-impl Array {
-    /// Whether the array was abandoned: no more effects are handed out.
-    pub fn is_abandoned(&self) -> bool {
-        self.core.cx.mode.is_abandoned()
-    }
-
+impl Core {
+    /// Abandons the array. Hosts are answered when no effect uses their payload any more.
     pub(crate) fn abandon(&mut self, mode: Mode, event: Event) {
-        self.core.cx.mode = mode;
-        self.core.cx.events.push_back(event);
-        self.core.cx.effects.forget();
-        self.end_abandoned();
-    }
-
-    /// Answers hosts as soon as no effect uses their payload.
-    pub(crate) fn end_abandoned(&mut self) {
-        if self.core.cx.effects.none_flies() {
-            self.hosts.refuse_hosts(&mut self.core);
-        }
+        self.cx.mode = mode;
+        self.cx.events.push_back(event);
+        self.cx.effects.forget();
     }
 
     /// Abandons the array if `failures` show that a member had no space or memory for metadata that
@@ -40,7 +28,7 @@ impl Array {
         if is_planted(Bug::UnrecordedServedOn) {
             return false;
         }
-        let job = self.core.cx.jobs.get(id);
+        let job = self.cx.jobs.get(id);
         if job.class != Class::Metadata {
             return false;
         }
@@ -53,10 +41,10 @@ impl Array {
         };
         let unwritten = failures.iter().filter(|failure| failure.fault.is_of_space() && is_write(failure));
         // (A spare without space is not needed.)
-        let Some(slot) = { unwritten }.find_map(|failure| self.core.cx.roster.slot_of(failure.member)) else {
+        let Some(slot) = { unwritten }.find_map(|failure| self.cx.roster.slot_of(failure.member)) else {
             return false;
         };
-        self.core.cx.counters.out_of_space = true;
+        self.cx.counters.out_of_space = true;
         self.abandon(Mode::Halted, Event::Halted { slot });
         true
     }

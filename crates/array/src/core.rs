@@ -1,8 +1,14 @@
 //! The components that carry requests and maintenance out: what hosts and maintenance stand on.
 
+use parlour_units::Member;
+
 use crate::context::Context;
 use crate::durable::Durable;
+use crate::exec::job::FailedAccess;
+use crate::ids::JobId;
+use crate::job::Kind;
 use crate::log::Logs;
+use crate::stopping::Stop;
 use crate::stripe::Stripes;
 
 /// See the module. Each component calls those above it in this list, which it gets as arguments.
@@ -12,4 +18,54 @@ pub(crate) struct Core {
     pub(crate) durable: Durable,
     pub(crate) logs: Logs,
     pub(crate) stripes: Stripes,
+    /// The stage of a stop that is under way.
+    pub(crate) stop: Option<Stop>,
+}
+
+impl Core {
+    /// Advances a stripe job through the gates, as far as they are open.
+    pub(crate) fn advance_stripe(&mut self, id: JobId) {
+        self.stripes.advance_stripe(&mut self.cx, &mut self.durable, &mut self.logs, id);
+    }
+
+    /// A stripe job's plan is done.
+    pub(crate) fn stripe_carried_out(&mut self, id: JobId) {
+        self.stripes.stripe_carried_out(&mut self.cx, &mut self.durable, &mut self.logs, id);
+    }
+
+    /// A stripe job's plan failed.
+    pub(crate) fn stripe_broken(&mut self, id: JobId, failures: &[FailedAccess]) {
+        self.stripes.stripe_broken(&mut self.cx, &mut self.durable, &mut self.logs, id, failures);
+    }
+
+    /// `member`, which does not keep what a repair wrote, was excluded if possible.
+    pub(crate) fn unfaithful_judged(&mut self, repair: JobId, member: Member) {
+        self.stripes.unfaithful_judged(&mut self.cx, &mut self.durable, &mut self.logs, repair, member);
+    }
+
+    /// Lets jobs that wait for memory go on. Returns whether there were any.
+    pub(crate) fn pump_memory(&mut self) -> bool {
+        self.stripes.pump_memory(&mut self.cx)
+    }
+
+    /// Lets the logs go on. Returns whether they did anything.
+    pub(crate) fn pump_logs(&mut self, hosts_wait: bool) -> bool {
+        self.logs.pump(&mut self.cx, &mut self.durable, hosts_wait)
+    }
+
+    /// Commits the log records of a plan. Returns whether the plan may go on at once; if the
+    /// records must be durable first, it waits.
+    pub(crate) fn commit_plan(&mut self, id: JobId) -> bool {
+        match self.cx.jobs.get(id).kind {
+            Some(Kind::Reintegrate { region }) => self.logs.start_intent(&mut self.cx, id, region),
+            _ if self.cx.geometry.is_journaled() => {
+                self.logs.await_commit(&mut self.cx, id);
+                false
+            }
+            _ => {
+                self.stripes.commit_records(&mut self.cx, &mut self.durable, &mut self.logs, id);
+                true
+            }
+        }
+    }
 }

@@ -196,6 +196,36 @@ impl Hosts {
         if payload && !fits { Err(RequestError::BadBuffer) } else { Ok(()) }
     }
 
+    /// A plan that a host waits for is done.
+    pub(crate) fn plan_done(&mut self, core: &mut Core, id: JobId) {
+        match core.cx.jobs.kind(id) {
+            Kind::Read { .. } => self.read_done(core, id),
+            Kind::Flush { .. } => self.flush_done(core, id),
+            other => unreachable!("no host waits for {other:?}"),
+        }
+    }
+
+    /// Some accesses of a plan that a host waits for failed.
+    pub(crate) fn plan_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
+        match core.cx.jobs.kind(id) {
+            Kind::Read { .. } => self.read_broken(core, id, failures),
+            Kind::Flush { .. } => self.flush_broken(core, id, failures),
+            other => unreachable!("no host waits for {other:?}"),
+        }
+    }
+
+    /// What a direct read could not read is repaired, or (if `lost`) could not be.
+    pub(crate) fn read_repaired(&mut self, core: &mut Core, id: JobId, lost: bool) {
+        match core.cx.jobs.kind(id) {
+            Kind::Read { .. } if lost => self.read_failed(core, id, RequestError::Lost),
+            Kind::Read { host } => {
+                let host = *host;
+                self.read_again(core, id, host);
+            }
+            other => unreachable!("{other:?} waits for no repair"),
+        }
+    }
+
     /// Answers all requests with an error: the array does nothing more.
     pub(crate) fn refuse_hosts(&mut self, core: &mut Core) {
         let refusal = match core.cx.mode {

@@ -14,14 +14,14 @@ use parlour_units::{Member, Region, Sector, Slot};
 impl Array {
     /// The array's state now.
     pub fn status(&self) -> Status {
-        let geometry = &self.core.cx.geometry;
+        let geometry = &self.rooms.core.cx.geometry;
         let worst =
             (0..geometry.members()).map(|slot| self.missing_beside(Slot::new(slot))).max().unwrap_or(0);
         let tolerance = geometry.fault_tolerance();
         Status {
-            name: self.core.durable.name().to_owned(),
-            identity: self.core.cx.identity.to_string(),
-            mode: match self.core.cx.mode {
+            name: self.rooms.core.durable.name().to_owned(),
+            identity: self.rooms.core.cx.identity.to_string(),
+            mode: match self.rooms.core.cx.mode {
                 Mode::Serving => "serving",
                 Mode::ReadOnly => "read-only",
                 Mode::Stopping => "stopping",
@@ -38,50 +38,50 @@ impl Array {
             fault_tolerance: tolerance,
             lost: worst > tolerance,
             members: self.member_statuses(),
-            spares: self.core.cx.roster.spares().iter().map(|member| member.get()).collect(),
-            rebuild: self.maintenance.rebuild_task(&self.core.cx),
-            resync: self.maintenance.resync_task(&self.core.cx, &self.core.durable),
-            unreadable: self.core.cx.roster.listed.sectors().bytes(),
+            spares: self.rooms.core.cx.roster.spares().iter().map(|member| member.get()).collect(),
+            rebuild: self.rooms.maintenance.rebuild_task(&self.rooms.core.cx),
+            resync: self.rooms.maintenance.resync_task(&self.rooms.core.cx, &self.rooms.core.durable),
+            unreadable: self.rooms.core.cx.roster.listed.sectors().bytes(),
             unreadable_stripes: self.unreadable_stripes(),
-            scrub: self.maintenance.scrub_task(&self.core.cx),
-            last_scrub: self.maintenance.last_scrub().cloned(),
+            scrub: self.rooms.maintenance.scrub_task(&self.rooms.core.cx),
+            last_scrub: self.rooms.maintenance.last_scrub().cloned(),
             regions: geometry.layout().region_count(),
-            dirty_regions: self.core.durable.bitmap().dirty_count(),
+            dirty_regions: self.rooms.core.durable.bitmap().dirty_count(),
             doubtful_regions: self.doubtful_regions(),
             log: self.log_status(),
-            counters: self.core.cx.counters,
-            memory: (self.core.cx.buffers.in_use().bytes(), self.core.cx.buffers.peak().bytes()),
+            counters: self.rooms.core.cx.counters,
+            memory: (self.rooms.core.cx.buffers.in_use().bytes(), self.rooms.core.cx.buffers.peak().bytes()),
         }
     }
 
     /// The number of regions whose parity may not fit and stands in for data. Copies are not
     /// concerned: each can be read alone.
     fn doubtful_regions(&self) -> u32 {
-        if !self.core.cx.geometry.keeps_parity() || !self.core.cx.roster.is_degraded() {
+        if !self.rooms.core.cx.geometry.keeps_parity() || !self.rooms.core.cx.roster.is_degraded() {
             return 0;
         }
-        let layout = self.core.cx.geometry.layout();
-        let slots = (0..self.core.cx.geometry.members()).map(Slot::new);
+        let layout = self.rooms.core.cx.geometry.layout();
+        let slots = (0..self.rooms.core.cx.geometry.members()).map(Slot::new);
         let gone: Vec<Slot> =
-            slots.filter(|slot| self.core.cx.roster.state(*slot) != SlotState::Active).collect();
+            slots.filter(|slot| self.rooms.core.cx.roster.state(*slot) != SlotState::Active).collect();
         let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
-        self.core.durable.bitmap().to_resync().filter(stands_in).count() as u32
+        self.rooms.core.durable.bitmap().to_resync().filter(stands_in).count() as u32
     }
 
     fn unreadable_stripes(&self) -> Vec<u64> {
-        let layout = self.core.cx.geometry.layout();
-        let start = self.core.cx.geometry.data_start();
+        let layout = self.rooms.core.cx.geometry.layout();
+        let start = self.rooms.core.cx.geometry.data_start();
         let stripe = |(slot, at): (Slot, Sector)| {
             let location =
                 Location { slot, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
-            match self.core.cx.roster.home_of(location).map(|home| layout.occupant(home)) {
+            match self.rooms.core.cx.roster.home_of(location).map(|home| layout.occupant(home)) {
                 Some(Occupant::Unit { stripe, .. }) => {
                     Some((layout.stripe_data() * stripe.get()).bytes().get())
                 }
                 _ => None,
             }
         };
-        let mut stripes: Vec<u64> = self.core.cx.roster.listed.blocks().filter_map(stripe).collect();
+        let mut stripes: Vec<u64> = self.rooms.core.cx.roster.listed.blocks().filter_map(stripe).collect();
         stripes.sort_unstable();
         stripes.dedup();
         stripes.truncate(100);
@@ -91,9 +91,9 @@ impl Array {
     /// Whether a rebuild, resync or scrub is running and not stopped.
     pub fn is_maintaining(&self) -> bool {
         let tasks = [
-            self.maintenance.rebuild_task(&self.core.cx),
-            self.maintenance.resync_task(&self.core.cx, &self.core.durable),
-            self.maintenance.scrub_task(&self.core.cx),
+            self.rooms.maintenance.rebuild_task(&self.rooms.core.cx),
+            self.rooms.maintenance.resync_task(&self.rooms.core.cx, &self.rooms.core.durable),
+            self.rooms.maintenance.scrub_task(&self.rooms.core.cx),
         ];
         tasks.into_iter().flatten().any(|task| !task.stopped)
     }
@@ -101,12 +101,12 @@ impl Array {
     /// The number of regions that are to be resynced, or would have to be after a crash. (The end
     /// of a resync is recorded last.)
     pub fn unsynced_regions(&self) -> u32 {
-        self.core.durable.bitmap().unsynced()
+        self.rooms.core.durable.bitmap().unsynced()
     }
 
     /// The member in `slot`, whatever its state.
     pub fn member_at(&self, slot: Slot) -> Option<Member> {
-        self.core.cx.roster.occupant(slot)
+        self.rooms.core.cx.roster.occupant(slot)
     }
 
     /// The slot to which the member with this superblock and these bitmaps may return; then only
@@ -115,74 +115,75 @@ impl Array {
     /// earlier. On success its identity is the one of its superblock. The caller reads
     /// [`Geometry::bitmap_at`](crate::Geometry::bitmap_at).
     pub fn may_return(&self, superblock: &Superblock, bitmaps: &Banks) -> Option<Slot> {
-        let regions = self.core.cx.geometry.layout().region_count();
-        let slot = self.core.cx.roster.absent_slot_of(superblock, bitmaps, regions)?;
-        (superblock.array == self.core.cx.identity).then_some(slot)
+        let regions = self.rooms.core.cx.geometry.layout().region_count();
+        let slot = self.rooms.core.cx.roster.absent_slot_of(superblock, bitmaps, regions)?;
+        (superblock.array == self.rooms.core.cx.identity).then_some(slot)
     }
 
     /// The array's identity, if some absent member may return.
     pub fn awaits_return(&self) -> Option<Identity> {
-        let roster = &self.core.cx.roster;
+        let roster = &self.rooms.core.cx.roster;
         let absent = |slot: Slot| roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some();
         let awaits = self.mode() == Mode::Serving && roster.slots().any(absent);
-        awaits.then_some(self.core.cx.identity)
+        awaits.then_some(self.rooms.core.cx.identity)
     }
 
     /// The identity of `member`, whether or not it still stands in a slot.
     pub fn identity_of(&self, member: Member) -> Option<Identity> {
-        self.core.cx.roster.has_number(member).then(|| self.core.cx.roster.info(member).identity)
+        self.rooms.core.cx.roster.has_number(member).then(|| self.rooms.core.cx.roster.info(member).identity)
     }
 
     /// Where a member's data area starts; tests of drivers damage sectors behind this place.
     pub fn member_data_start(&self) -> Sector {
-        self.core.cx.geometry.data_start()
+        self.rooms.core.cx.geometry.data_start()
     }
 
     /// The slot in which a member stands, for messages.
     pub fn slot_of(&self, member: Member) -> Option<Slot> {
-        self.core.cx.roster.slot_of(member)
+        self.rooms.core.cx.roster.slot_of(member)
     }
 
     /// Resources that are held now, to look for leaks.
     pub fn held(&self) -> Held {
         Held {
-            jobs: self.core.cx.jobs.alive(),
-            locks: self.core.cx.locks.count(),
-            requests: self.hosts.count(),
-            host_memory: self.hosts.memory(),
-            scratch: self.core.cx.scratch.in_use(),
-            cache: self.core.stripes.cached(),
+            jobs: self.rooms.core.cx.jobs.alive(),
+            locks: self.rooms.core.cx.locks.count(),
+            requests: self.rooms.hosts.count(),
+            host_memory: self.rooms.hosts.memory(),
+            scratch: self.rooms.core.cx.scratch.in_use(),
+            cache: self.rooms.core.stripes.cached(),
         }
     }
 
     /// The number of members that are not active among those that share stripes with `slot`,
     /// including `slot`.
     fn missing_beside(&self, slot: Slot) -> u16 {
-        let others = (0..self.core.cx.geometry.members()).map(Slot::new);
+        let others = (0..self.rooms.core.cx.geometry.members()).map(Slot::new);
         let missing = |other: &Slot| {
-            self.core.cx.geometry.layout().share_stripes(slot, *other)
-                && self.core.durable.known_state(&self.core.cx, *other) != SlotState::Active
+            self.rooms.core.cx.geometry.layout().share_stripes(slot, *other)
+                && self.rooms.core.durable.known_state(&self.rooms.core.cx, *other) != SlotState::Active
         };
         others.filter(missing).count() as u16
     }
 
     fn member_statuses(&self) -> Vec<MemberStatus> {
-        let roster = &self.core.cx.roster;
+        let roster = &self.rooms.core.cx.roster;
         let status = |slot: Slot| {
             let member = roster.occupant(slot);
-            let (errors, recent) = member.map_or((0, 0), |member| roster.errors(member, self.core.cx.now));
+            let (errors, recent) =
+                member.map_or((0, 0), |member| roster.errors(member, self.rooms.core.cx.now));
             let traffic = member.map_or_else(Default::default, |member| roster.traffic_of(member));
             MemberStatus {
                 slot: slot.get(),
                 member: member.map(Member::get),
-                state: match self.core.durable.known_state(&self.core.cx, slot) {
+                state: match self.rooms.core.durable.known_state(&self.rooms.core.cx, slot) {
                     SlotState::Active => "active",
                     SlotState::Rebuilding => "rebuilding",
                     SlotState::Failed => "failed",
                 },
                 may_return: roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some(),
                 errors,
-                failing: recent > self.core.cx.tuning.error_threshold,
+                failing: recent > self.rooms.core.cx.tuning.error_threshold,
                 traffic: traffic.map(TrafficStatus::from),
             }
         };
@@ -192,7 +193,7 @@ impl Array {
     /// The state of the parity log, if there is one. It is a part of [`Array::status`] that is
     /// cheap to compute.
     pub fn log_status(&self) -> Option<LogStatus> {
-        let logs = Some(&self.core.logs).filter(|logs| logs.exist())?;
+        let logs = Some(&self.rooms.core.logs).filter(|logs| logs.exist())?;
         Some(LogStatus {
             live_records: logs.records,
             buffers: logs.in_memory,
@@ -206,6 +207,6 @@ impl Array {
 
     /// The accesses of a class to all members.
     pub fn traffic(&self, class: Class) -> Traffic {
-        self.core.cx.roster.traffic(class)
+        self.rooms.core.cx.roster.traffic(class)
     }
 }

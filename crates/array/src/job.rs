@@ -12,6 +12,7 @@ use crate::ids::{HostId, JobId};
 use crate::log::{EntryName, Load, Redo, Reservation};
 use crate::plan::{Content, Fragment, LogMethod};
 use crate::report::Repair;
+use crate::request::RequestError;
 
 /// The purpose of a job.
 #[derive(Debug)]
@@ -63,6 +64,44 @@ pub(crate) enum Kind {
     StopFlush,
 }
 
+/// The component to which a job belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Hosts,
+    Stripes,
+    Logs,
+    Maintenance,
+    /// Metadata and its fence.
+    Durable,
+}
+
+impl Kind {
+    pub(crate) fn owner(&self) -> Owner {
+        match self {
+            Kind::Read { .. } | Kind::Flush { .. } => Owner::Hosts,
+            Kind::Stripe(_) => Owner::Stripes,
+            Kind::Append { .. }
+            | Kind::Commit { .. }
+            | Kind::CommitMark { .. }
+            | Kind::CommitFlush { .. }
+            | Kind::Intent { .. }
+            | Kind::Probe { .. }
+            | Kind::ReintegrateFlush { .. }
+            | Kind::Redo(_)
+            | Kind::Reintegrate { .. }
+            | Kind::Load(_) => Owner::Logs,
+            Kind::ResyncFlush { .. } | Kind::Checkpoint { .. } => Owner::Maintenance,
+            Kind::CleanFlush
+            | Kind::Superblock
+            | Kind::Look
+            | Kind::Bitmap
+            | Kind::Table
+            | Kind::BadBlockLog
+            | Kind::StopFlush => Owner::Durable,
+        }
+    }
+}
+
 /// The purpose of a job on a stripe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -110,8 +149,10 @@ pub(crate) enum Gate {
     Pass,
     /// The job is parked where it will be woken.
     Wait,
-    /// There is no space or memory for what the job needs.
+    /// There is no space or memory for what the job needs: it ends.
     Refused,
+    /// The job ends with this result.
+    Ends(Result<(), RequestError>),
     /// The job has ended.
     Ended,
 }
@@ -191,6 +232,11 @@ impl Probe {
 }
 
 impl Jobs<Kind> {
+    /// The purpose of a job whose plan has ended.
+    pub(crate) fn kind(&self, id: JobId) -> &Kind {
+        self.get(id).kind.as_ref().expect("a running job has a purpose")
+    }
+
     /// The stripe job in `id`.
     pub(crate) fn stripe(&mut self, id: JobId) -> &mut StripeJob {
         match &mut self.get_mut(id).kind {

@@ -20,7 +20,7 @@ pub enum Mode {
 
 impl Mode {
     /// Whether the array was abandoned: no more effects are handed out.
-    pub(crate) fn is_abandoned(self) -> bool {
+    pub fn is_abandoned(self) -> bool {
         matches!(self, Mode::Superseded | Mode::Halted)
     }
 }

@@ -21,6 +21,7 @@ use crate::mode::Mode;
 use crate::older::older_slots;
 use crate::organization::Update;
 use crate::planted::{Bug, is_planted};
+use crate::rooms::Rooms;
 use crate::roster::epoch::Epoch;
 use crate::roster::floating::Floats;
 use crate::roster::{MemberInfo, Roster, SlotState, Standing};
@@ -254,43 +255,16 @@ impl Array {
         };
         let mut array = Array::from_parts(parts, now);
         let cause = FailureCause::Older;
-        array.core.cx.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
+        array.rooms.core.cx.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
         let report = |slot| Event::CommitLogDamaged { slot };
-        array.core.cx.events.extend(damaged.into_iter().map(report));
-        array.core.cx.events.extend(implausible);
-        array.core.durable.inform_members(&array.core.cx);
-        array.resume_rebuild();
-        array.settle_after_opening();
-        array.core.logs.start_recovery();
-        array.work();
+        array.rooms.core.cx.events.extend(damaged.into_iter().map(report));
+        array.rooms.core.cx.events.extend(implausible);
+        array.rooms.core.durable.inform_members(&array.rooms.core.cx);
+        let Rooms { core, maintenance, .. } = &mut array.rooms;
+        maintenance.take_up(core);
+        array.rooms.core.logs.start_recovery();
+        array.rooms.work();
         Ok(array)
-    }
-
-    /// A rebuild that was under way goes on at its recorded frontier.
-    fn resume_rebuild(&mut self) {
-        let slots = (0..self.core.cx.geometry.members()).map(Slot::new);
-        for slot in slots {
-            if self.core.cx.roster.state(slot) == SlotState::Rebuilding {
-                let done = self.core.durable.frontier();
-                self.core.cx.roster.rebuild_from(slot, done);
-                self.maintenance.begin_rebuild(&mut self.core.cx, &mut self.core.durable, slot, done);
-            }
-        }
-    }
-
-    /// Logs on missing members are lost; records of the other logs are folded into the parity.
-    fn settle_after_opening(&mut self) {
-        if self.core.cx.mode != Mode::Serving {
-            return;
-        }
-        let failed: Vec<Slot> = (0..self.core.cx.geometry.members())
-            .map(Slot::new)
-            .filter(|slot| self.core.cx.roster.state(*slot) == SlotState::Failed)
-            .collect();
-        for slot in failed {
-            self.core.logs.logs_after_failure(&mut self.core.cx, &mut self.core.durable, slot);
-        }
-        self.take_spare();
     }
 }
 

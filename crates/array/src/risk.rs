@@ -5,26 +5,27 @@ use std::collections::BTreeSet;
 use parlour_units::{Slot, Stripe};
 
 use crate::admin_error::AdminError;
-use crate::array::Array;
 use crate::columns::Columns;
+use crate::core::Core;
+use crate::maintenance::Maintenance;
 use crate::roster::SlotState;
 
-impl Array {
+impl Core {
     /// Checks that all data of the member in `slot` can be had from the others. [`Array::fail`] and
     /// [`Array::replace`] do not check this, since an administrator may accept the loss.
     ///
     /// # Errors
     /// What would be lost, and what to do about it.
-    pub fn may_lose(&self, slot: Slot) -> Result<(), AdminError> {
-        let slot = self.check_slot(slot)?;
-        match self.core.cx.roster.state(slot) {
+    pub(crate) fn may_lose(&self, slot: Slot) -> Result<(), AdminError> {
+        let slot = Maintenance::check_slot(self, slot)?;
+        match self.cx.roster.state(slot) {
             SlotState::Failed => return Ok(()),
-            SlotState::Active if !self.core.cx.roster.can_lose(&self.core.cx.geometry, slot) => {
+            SlotState::Active if !self.cx.roster.can_lose(&self.cx.geometry, slot) => {
                 return Err(AdminError::Needed(slot));
             }
             SlotState::Active | SlotState::Rebuilding => {}
         }
-        let (layout, regions) = (self.core.cx.geometry.layout(), self.regions_only_on(slot));
+        let (layout, regions) = (self.cx.geometry.layout(), self.regions_only_on(slot));
         if regions > 0 {
             return Err(AdminError::NotResynced { slot, regions, of: layout.region_count() });
         }
@@ -37,18 +38,18 @@ impl Array {
     /// The number of regions whose check units do not fit the data that `slot` holds, or whose
     /// copies may differ.
     fn regions_only_on(&self, slot: Slot) -> u32 {
-        let copies = self.core.cx.geometry.keeps_copies();
-        let layout = self.core.cx.geometry.layout();
+        let copies = self.cx.geometry.keeps_copies();
+        let layout = self.cx.geometry.layout();
         let only_here = |region| copies || layout.region_has_data_on(region, slot);
-        self.core.durable.bitmap().to_resync().filter(|region| only_here(*region)).count() as u32
+        self.durable.bitmap().to_resync().filter(|region| only_here(*region)).count() as u32
     }
 
     /// The number of blocks on the bad-block log that could not be computed without `slot`.
     fn blocks_only_with(&self, slot: Slot) -> u64 {
-        let block = self.core.cx.geometry.block();
+        let block = self.cx.geometry.block();
         let mut needed = BTreeSet::new();
-        for (other, at) in self.core.cx.roster.listed.blocks().filter(|(other, _)| *other != slot) {
-            for (window, _) in self.core.cx.windows_at(other, at, block) {
+        for (other, at) in self.cx.roster.listed.blocks().filter(|(other, _)| *other != slot) {
+            for (window, _) in self.cx.windows_at(other, at, block) {
                 if !self.is_enough_without(window.stripe, window.columns, slot) {
                     needed.insert((other, at));
                 }
@@ -60,16 +61,16 @@ impl Array {
     /// Whether the units that are neither missing nor on the bad-block log are enough to compute
     /// the rest of these columns, once `slot` is gone.
     fn is_enough_without(&self, stripe: Stripe, columns: Columns, slot: Slot) -> bool {
-        let layout = self.core.cx.geometry.layout();
-        let missing = self.core.cx.roster.missing(&self.core.cx.geometry, stripe);
+        let layout = self.cx.geometry.layout();
+        let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
         let (mut here, mut gone) = (false, 0);
         for unit in layout.units() {
             let home = layout.locate(stripe, unit);
-            let at = self.core.cx.geometry.absolute(home.at + columns.from);
+            let at = self.cx.geometry.absolute(home.at + columns.from);
             here |= home.slot == slot;
-            let listed = self.core.cx.roster.listed.has(home.slot, at, columns.length());
+            let listed = self.cx.roster.listed.has(home.slot, at, columns.length());
             gone += u16::from(home.slot == slot || missing.has(unit) || listed);
         }
-        !here || gone <= self.core.cx.geometry.fault_tolerance()
+        !here || gone <= self.cx.geometry.fault_tolerance()
     }
 }

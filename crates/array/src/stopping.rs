@@ -1,9 +1,7 @@
 //! Stopping the array: running work is finished, logs are closed, all members are flushed, and the
 //! superblocks record a clean shutdown.
 
-use parlour_units::Instant;
-
-use crate::array::Array;
+use crate::core::Core;
 use crate::effect::Class;
 use crate::job::Kind;
 use crate::log::Closing;
@@ -20,22 +18,20 @@ pub(crate) enum Stop {
     Superblock,
 }
 
-impl Array {
-    /// Finishes running work, records a clean shutdown, and stops.
-    pub fn stop(&mut self, now: Instant) {
-        self.advance_clock(now);
-        if matches!(self.core.cx.mode, Mode::Serving | Mode::ReadOnly) {
-            self.core.cx.mode = Mode::Stopping;
+impl Core {
+    /// Begins to finish running work, and to record a clean shutdown.
+    pub(crate) fn begin_stop(&mut self) {
+        if matches!(self.cx.mode, Mode::Serving | Mode::ReadOnly) {
+            self.cx.mode = Mode::Stopping;
             self.stop = Some(Stop::Draining);
             self.wake_all();
         }
-        self.work();
     }
 
     /// The metadata that was written for the stop is no longer true: the stop begins again.
     pub(crate) fn stop_again(&mut self) {
-        if self.core.cx.mode == Mode::Stopping {
-            self.core.durable.take_back_clean();
+        if self.cx.mode == Mode::Stopping {
+            self.durable.take_back_clean();
             self.stop = Some(Stop::Draining);
         }
     }
@@ -43,26 +39,23 @@ impl Array {
     /// Something was lost, perhaps while superblocks with a clean shutdown are being written: the
     /// stop begins again.
     pub(crate) fn take_back_that_all_is_well(&mut self) {
-        if self.core.durable.is_clean() {
+        if self.durable.is_clean() {
             self.stop_again();
-            self.core.durable.record_change(&self.core.cx);
+            self.durable.record_change(&self.cx);
         }
     }
 
-    /// Whether no work is under way, apart from metadata.
-    fn quiet(&self) -> bool {
-        self.core.cx.jobs.alive() == 0 && self.hosts.is_empty()
-    }
-
     /// Carries out the next stage of a stop, if the one before has ended.
-    pub(crate) fn pump_stop(&mut self) -> bool {
-        let Some(stage) = self.stop.filter(|_| self.quiet()) else { return false };
-        if !self.core.cx.writes {
+    pub(crate) fn pump_stop(&mut self, hosts_wait: bool) -> bool {
+        // Metadata is written for the stop when no other work is under way.
+        let quiet = self.cx.jobs.alive() == 0 && !hosts_wait;
+        let Some(stage) = self.stop.filter(|_| quiet) else { return false };
+        if !self.cx.writes {
             self.end_stop();
             return true;
         }
         match stage {
-            Stop::Draining => match self.core.logs.close_logs(&mut self.core.cx, &mut self.core.durable) {
+            Stop::Draining => match self.logs.close_logs(&mut self.cx, &mut self.durable) {
                 Closing::UnderWay => {}
                 Closing::Done => self.stop = Some(Stop::Flushing),
                 // The records in memory are lost: the next opening treats the array as after a
@@ -70,20 +63,20 @@ impl Array {
                 Closing::Stuck => self.end_stop(),
             },
             Stop::Flushing => {
-                let id = self.core.cx.jobs.start(Kind::StopFlush, Class::Metadata);
+                let id = self.cx.jobs.start(Kind::StopFlush, Class::Metadata);
                 if !is_planted(Bug::StopWithoutFlush) {
-                    self.core.cx.plan_flushes(id);
+                    self.cx.plan_flushes(id);
                 }
-                self.start_plan(id, None, &[]);
+                self.cx.run_own(id);
             }
             // A member that was kept has not flushed, or something is still to be redone: the next
             // opening treats the array as after a crash.
             Stop::Table | Stop::Bitmap | Stop::Superblock
-                if self.core.cx.roster.has_lost_writes() || self.core.logs.recovery_is_left() =>
+                if self.cx.roster.has_lost_writes() || self.logs.recovery_is_left() =>
             {
                 self.end_stop();
             }
-            Stop::Table if !self.core.logs.exist() => self.stop = Some(Stop::Bitmap),
+            Stop::Table if !self.logs.exist() => self.stop = Some(Stop::Bitmap),
             Stop::Table => self.write_table(),
             Stop::Bitmap => {
                 self.stop = Some(Stop::Superblock);
@@ -91,7 +84,7 @@ impl Array {
             }
             Stop::Superblock => {
                 self.stop = None;
-                self.core.durable.record_clean(&self.core.cx);
+                self.durable.record_clean(&self.cx);
             }
         }
         true
@@ -99,7 +92,7 @@ impl Array {
 
     fn end_stop(&mut self) {
         self.stop = None;
-        self.core.cx.mode = Mode::Stopped;
+        self.cx.mode = Mode::Stopped;
     }
 
     /// Goes on to the next stage, unless the stop has begun again meanwhile.

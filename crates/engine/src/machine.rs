@@ -372,7 +372,7 @@ impl Machine {
 
     fn begin(&mut self, effect: Effect) {
         // The array issued this effect before it was abandoned.
-        if self.array.get().is_abandoned() {
+        if self.array.get().mode().is_abandoned() {
             self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
             return;
         }

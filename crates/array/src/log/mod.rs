@@ -16,8 +16,10 @@
 
 mod append;
 mod commit;
+mod gates;
 mod load;
 mod lost;
+mod outcome;
 mod pool;
 mod recover;
 mod reintegrate;

@@ -1,5 +1,6 @@
-//! Work that the array does by itself: rebuild, resync, scrub.
+//! The members that the array has, and the work that it does by itself: rebuild, resync, scrub.
 
+mod membership;
 mod rebuild;
 mod resync;
 mod scrub;
@@ -9,9 +10,10 @@ use parlour_units::{Instant, Sectors, Stripe};
 use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::context::Context;
+use crate::core::Core;
 use crate::durable::Durable;
-use crate::job::Purpose;
-use crate::log::Logs;
+use crate::ids::JobId;
+use crate::job::{Kind, Purpose};
 use crate::mode::Mode;
 use crate::request::RequestError;
 use crate::stripe::StripeWork;
@@ -34,14 +36,8 @@ pub(crate) struct Maintenance {
 impl Maintenance {
     /// Starts maintenance jobs, as many as hosts' I/O leaves room for; `busy` says whether hosts were
     /// active in the last moments. Returns whether it started any.
-    pub(crate) fn pump(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        stripes: &mut Stripes,
-        busy: bool,
-    ) -> bool {
+    pub(crate) fn pump(&mut self, core: &mut Core, busy: bool) -> bool {
+        let Core { cx, durable, logs, stripes, .. } = core;
         match cx.mode {
             Mode::Serving => {}
             // A scrub ends here: it could no longer repair what it cannot read.
@@ -74,6 +70,17 @@ impl Maintenance {
         self.last_scrub.as_ref()
     }
 
+    /// A plan of maintenance is done, or (unless `whole`) broken.
+    pub(crate) fn plan_ended(&mut self, core: &mut Core, id: JobId, whole: bool) {
+        let Core { cx, durable, logs, .. } = core;
+        match cx.jobs.kind(id) {
+            Kind::ResyncFlush { .. } => self.resync_flushed(cx, durable, logs, id, whole),
+            Kind::Checkpoint { .. } if whole => self.checkpoint_done(cx, durable, logs, id),
+            Kind::Checkpoint { .. } => cx.jobs.end(id),
+            other => unreachable!("{other:?} is no job of maintenance"),
+        }
+    }
+
     /// Starts a job on `stripe`, which handles the stripe window by window under one lock.
     pub(crate) fn start_maintenance(
         &mut self,
@@ -89,14 +96,14 @@ impl Maintenance {
         stripes.start_stripe(cx, StripeWork::own(purpose, Window { stripe, columns }, targets));
     }
 
-    pub(crate) fn maintenance_stripe_ended(
+    pub(crate) fn stripe_ended(
         &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
+        core: &mut Core,
         purpose: Purpose,
         stripe: Stripe,
         result: Result<(), RequestError>,
     ) {
+        let Core { cx, durable, .. } = core;
         self.running -= 1;
         match purpose {
             Purpose::Rebuild { slot, since } => self.rebuilt_stripe(cx, durable, slot, since, stripe, result),

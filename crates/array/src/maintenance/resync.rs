@@ -128,23 +128,11 @@ impl Maintenance {
             return self.flush_resynced(cx, durable, region);
         }
         if is_planted(Bug::LoggedAgainBeforeTable) {
-            return self.close_resynced(cx, durable, logs, region);
+            return logs.log_again(cx, durable, region);
         }
         // Records of the region in commit logs and positions are older than its parity, which was
         // computed from the data.
         logs.outdate_positions(region);
         durable.record_applied(region);
-    }
-
-    /// The durable table says that the region's old log does not count.
-    pub(crate) fn close_resynced(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        region: Region,
-    ) {
-        logs.forget_given_up(region);
-        durable.bitmap_mut().reopen(cx, region);
     }
 }

@@ -122,13 +122,7 @@ impl Stripes {
 
     /// Passes when it is durable that the parity is unrecoverable where the job is about to write
     /// without it.
-    pub(crate) fn blind_gate(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        id: JobId,
-    ) -> Gate {
+    pub(crate) fn blind_gate(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) -> Gate {
         let job = cx.jobs.stripe(id);
         let (stripe, blind) = (job.window.stripe, job.blind);
         if blind != Blind::Writes {
@@ -138,7 +132,7 @@ impl Stripes {
         for piece in job.pieces.clone() {
             let window = Window { stripe, columns: piece.columns };
             if bad_blocks::record(cx, window, check).is_err() {
-                return self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
+                return Gate::Ends(Err(RequestError::Lost));
             }
         }
         if durable.bad_blocks().additions_are_durable(&cx.roster.listed)

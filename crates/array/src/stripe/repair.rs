@@ -163,7 +163,7 @@ impl Stripes {
         let slot = layout.locate(window.stripe, unit).slot;
         match cx.roster.member_at(slot) {
             Some(member) => cx.signal(Signal::Unfaithful { member, repair: id }),
-            None => _ = self.end_stripe(cx, durable, logs, id, Ok(())),
+            None => self.end_stripe(cx, durable, logs, id, Ok(())),
         }
     }
 

@@ -77,7 +77,7 @@ impl Run<'_> {
         let written = |world: &World| world.shelf.disks.iter().map(Disk::written).sum::<u64>();
         let before = written(&first);
         let mut steps = 0;
-        while !first.array.is_abandoned() && steps < STEPS && first.next_time().is_some() {
+        while !first.array.mode().is_abandoned() && steps < STEPS && first.next_time().is_some() {
             first.step()?;
             steps += 1;
         }

@@ -100,7 +100,7 @@ impl Logs {
         let (locked, holders) = (job.locked, cx.locks.holders(stripe));
         if self.is_left_to_redo(cx, stripe) {
             // The stripe's data is half written: its parity cannot be computed from it.
-            return Gate::Refused;
+            return Gate::Ends(Err(cx.refusal()));
         }
         if locked {
             // The job had the lock before, and now makes another plan.

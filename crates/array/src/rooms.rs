@@ -1,0 +1,239 @@
+//! The components of the array, and the routing between them.
+//!
+//! A component calls those below it, which it gets as arguments. What concerns one above it, it
+//! signals, or says with a plan's [`Progress`]; [`Rooms`] finds the component that has to act. After
+//! each call of a component its signals are handled.
+
+use parlour_units::Instant;
+
+use crate::core::Core;
+use crate::effect::{EffectId, Fault, Outcome};
+use crate::exec::job::FailedAccess;
+use crate::exec::run::{Answered, Progress};
+use crate::host::Hosts;
+use crate::ids::JobId;
+use crate::job::{Kind, Owner};
+use crate::maintenance::Maintenance;
+use crate::mode::Mode;
+use crate::planted::{Bug, is_planted};
+use crate::signal::Signal;
+use crate::status::FailureCause;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Rooms {
+    pub(crate) core: Core,
+    pub(crate) maintenance: Maintenance,
+    pub(crate) hosts: Hosts,
+}
+
+impl Rooms {
+    /// Takes the outcome of an effect, and of those that were merged into it.
+    pub(crate) fn complete(&mut self, effect: EffectId, outcome: Outcome<'_>) {
+        let merged = self.core.cx.effects.answered(effect);
+        for part in std::iter::once(effect).chain(merged) {
+            if self.is_abandoned() {
+                break;
+            }
+            self.answer_effect(part, outcome);
+            self.handle_signals();
+        }
+        self.work();
+    }
+
+    fn answer_effect(&mut self, effect: EffectId, outcome: Outcome<'_>) {
+        let Answered { id, undurable, ends_phase } = self.core.cx.answer(effect, outcome);
+        if let Some(failure) = undurable.filter(|_| !is_planted(Bug::FailedFlushForgotten)) {
+            self.maintenance.note_undurable(&mut self.core, &failure);
+        }
+        if ends_phase {
+            let progress = self.core.cx.phase_done(id);
+            self.follow(id, progress);
+        }
+    }
+
+    /// The driver's timeout has come.
+    pub(crate) fn handle_timeout(&mut self) {
+        self.core.clean_idle_regions();
+        self.work();
+    }
+
+    /// When the driver must come back, if it gives no other input before.
+    pub(crate) fn timeout(&self) -> Option<Instant> {
+        let Core { cx, durable, .. } = &self.core;
+        let waits = self.maintenance.has_work(cx, durable) && self.hosts.is_empty();
+        let quiet = self.hosts.quiet_from().filter(|quiet| waits && *quiet > cx.now);
+        let cleaning = durable.bitmap().clean_deadline(cx);
+        let looking = durable.look_deadline(cx);
+        [cleaning, looking, quiet].into_iter().flatten().min()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.core.cx.mode.is_abandoned()
+    }
+
+    /// Lets all jobs go on that can.
+    pub(crate) fn work(&mut self) {
+        self.handle_signals();
+        // (Work that is left after an unclean stop is done after the next opening.)
+        while self.core.cx.mode != Mode::Stopped && !self.is_abandoned() {
+            while !self.is_abandoned()
+                && let Some(job) = self.core.cx.runnable.pop_front()
+            {
+                self.core.advance_stripe(job);
+                self.handle_signals();
+            }
+            let went_on = self.pump();
+            if !self.handle_signals() && !went_on {
+                break;
+            }
+        }
+        // Hosts are answered as soon as no effect uses their payload.
+        if self.is_abandoned() && self.core.cx.effects.none_flies() {
+            self.hosts.refuse_hosts(&mut self.core);
+        }
+    }
+
+    /// Asks one component after the other whether it can go on, until one did something. Returns
+    /// whether one did.
+    fn pump(&mut self) -> bool {
+        let hosts_wait = !self.hosts.is_empty();
+        let busy = self.hosts.are_busy(self.core.cx.now);
+        self.core.pump_memory()
+            || self.maintenance.pump(&mut self.core, busy)
+            || self.retry_pool_waiters()
+            || self.core.pump_logs(hosts_wait)
+            || self.core.pump_metadata(hosts_wait)
+    }
+
+    /// Lets jobs that wait for a log buffer try again. Returns whether there were any.
+    fn retry_pool_waiters(&mut self) -> bool {
+        let Some(waiters) = self.core.logs.take_pool_waiters_to_retry() else { return false };
+        for waiter in waiters {
+            let Core { cx, durable, logs, .. } = &mut self.core;
+            if let Some(job) = logs.tries_again(cx, durable, waiter) {
+                self.core.advance_stripe(job);
+                self.handle_signals();
+            }
+        }
+        true
+    }
+
+    /// Handles what components have signalled. Returns whether there was anything.
+    fn handle_signals(&mut self) -> bool {
+        let mut any = false;
+        while let Some(signal) = self.core.cx.signals.pop().filter(|_| !self.is_abandoned()) {
+            any = true;
+            self.handle(signal);
+        }
+        any
+    }
+
+    fn handle(&mut self, signal: Signal) {
+        let Rooms { core, maintenance, hosts } = self;
+        match signal {
+            Signal::Progress(id, progress) => self.follow(id, progress),
+            Signal::Broken(id, failures) => core.stripe_broken(id, &failures),
+            Signal::Repair { parent, window, targets } => {
+                core.stripes.start_repair(&mut core.cx, parent, window, targets);
+            }
+            Signal::Repaired { job, lost } => match core.cx.jobs.kind(job) {
+                Kind::Reintegrate { region } => {
+                    let region = *region;
+                    core.logs.parity_repaired(&mut core.cx, &mut core.durable, job, region, lost);
+                }
+                _ => hosts.read_repaired(core, job, lost),
+            },
+            Signal::PassLost(region, failures) => {
+                maintenance.exclude_unreadable_joining_members(core, &failures);
+                core.logs.pass_lost(&mut core.cx, &mut core.durable, region, &failures);
+            }
+            Signal::Unfaithful { member, repair } => {
+                maintenance.fail_member(core, member, FailureCause::Unfaithful);
+                core.unfaithful_judged(repair, member);
+            }
+            Signal::HostJobDone(host, result) => hosts.host_job_done(core, host, result),
+            Signal::WriteInBlocks { host, window } => hosts.begin_blocks(core, host, window),
+            Signal::MaintenanceStripeEnded { purpose, stripe, result } => {
+                maintenance.stripe_ended(core, purpose, stripe, result);
+            }
+            Signal::ScrubSkipped => maintenance.skip_scrubbed(),
+            Signal::Mismatch { window, repaired } => {
+                maintenance.note_mismatch(&mut core.cx, window, repaired);
+            }
+            Signal::Uncompared => maintenance.note_uncompared(),
+            Signal::SpareMayServe => maintenance.take_spare(core),
+            Signal::RegionDrained(region) => {
+                maintenance.flush_resynced(&mut core.cx, &mut core.durable, region);
+            }
+            Signal::FlushesMayStart => hosts.resume_hosts(core),
+            Signal::ReadsMayGoOn => hosts.resume_recovered_hosts(core),
+        }
+    }
+
+    /// Does what the plan needs from its owner, until the plan waits or has ended.
+    fn follow(&mut self, id: JobId, mut progress: Progress) {
+        loop {
+            match progress {
+                Progress::Running => return,
+                Progress::Commits if self.core.commit_plan(id) => progress = self.core.cx.next_phase(id),
+                Progress::Commits => return,
+                Progress::Done => return self.plan_done(id),
+                Progress::Broken => return self.plan_broken(id),
+            }
+        }
+    }
+
+    /// A plan is done: its owner goes on.
+    fn plan_done(&mut self, id: JobId) {
+        self.core.cx.release_buffers(id);
+        let core = &mut self.core;
+        match core.cx.jobs.kind(id).owner() {
+            Owner::Hosts => self.hosts.plan_done(core, id),
+            Owner::Stripes => core.stripe_carried_out(id),
+            Owner::Logs => core.logs.plan_done(&mut core.cx, &mut core.durable, id),
+            Owner::Maintenance => self.maintenance.plan_ended(core, id, true),
+            Owner::Durable => core.metadata_ended(id, &[]),
+        }
+    }
+
+    /// Some step of a plan failed, and all others of its phase are answered.
+    fn plan_broken(&mut self, id: JobId) {
+        let core = &mut self.core;
+        core.cx.release_buffers(id);
+        let mut failures = std::mem::take(&mut core.cx.jobs.get_mut(id).failures);
+        // If the member no longer stands, its lack of space does not concern the array.
+        for failure in failures.iter_mut().filter(|failure| failure.fault.is_of_space()) {
+            if !core.cx.roster.stands(failure.member) {
+                failure.fault = Fault::Gone;
+            }
+        }
+        if is_planted(Bug::FailedFlushForgotten) && core.cx.is_flush(id) {
+            return self.plan_done(id);
+        }
+        if core.halt_unrecorded(id, &failures) {
+            return;
+        }
+        self.blame(id, &failures);
+        let core = &mut self.core;
+        match core.cx.jobs.kind(id).owner() {
+            Owner::Hosts => self.hosts.plan_broken(core, id, &failures),
+            Owner::Stripes => core.stripe_broken(id, &failures),
+            Owner::Logs => core.logs.plan_broken(&mut core.cx, &mut core.durable, id, &failures),
+            Owner::Maintenance => self.maintenance.plan_ended(core, id, false),
+            Owner::Durable => core.metadata_ended(id, &failures),
+        }
+    }
+
+    /// The members of failed accesses are at fault.
+    fn blame(&mut self, id: JobId, failures: &[FailedAccess]) {
+        let looks = matches!(self.core.cx.jobs.kind(id), Kind::Look);
+        for failure in failures.iter().filter(|failure| !failure.undurable) {
+            if looks {
+                self.maintenance.note_looked(&mut self.core, failure);
+            } else {
+                self.maintenance.note_failure(&mut self.core, failure);
+            }
+        }
+    }
+}

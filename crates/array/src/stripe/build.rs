@@ -1,0 +1,146 @@
+//! Building a job's plan for the array as it now is, and committing its records.
+
+use parlour_codec::sector::digest;
+use parlour_units::Sectors;
+
+use crate::buffer::BufferId;
+use crate::context::Context;
+use crate::durable::Durable;
+use crate::format::segment::RecordKind;
+use crate::ids::JobId;
+use crate::job::{Blind, Kind, Purpose, StripeJob};
+use crate::log::Logs;
+use crate::log::Reservation;
+use crate::plan::{LogMethod, Lost, StripeView, StripeWrite};
+use crate::planted::{Bug, is_planted};
+use crate::update;
+
+use super::Stripes;
+
+impl Stripes {
+    /// Builds the plan for the array as it now is.
+    pub(super) fn build(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> Result<(), Lost> {
+        let cached = self.take_cached(cx, id);
+        if let StripeJob { purpose: Purpose::Resync { .. }, window, .. } = *cx.jobs.stripe(id) {
+            // A member may have been lost since the job started.
+            let targets = cx.roster.resync_targets(&cx.geometry, window.stripe).ok_or(Lost)?;
+            cx.jobs.stripe(id).targets = targets;
+        }
+        let stripe = cx.jobs.stripe(id).window.stripe;
+        let unsynced = !cx.geometry.keeps_copies() && durable.bitmap().is_in_doubt(cx, stripe);
+        let outdated = unsynced && durable.bitmap().is_outdated(cx.geometry.layout().region_of(stripe).0);
+        let behind = if logs.repairs_parity(cx, id) { logs.behind(cx, id) } else { Vec::new() };
+        let job = cx.jobs.get_mut(id);
+        let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
+        let floats = cx.roster.floats();
+        let view = StripeView { cached: &cached, floats, ..cx.roster.view(&cx.geometry, stripe) };
+        let plan = &mut job.plan;
+        plan.clear();
+        let builder = &mut self.builder;
+        match stripe_job.purpose {
+            // The unit's member is there but cannot read it, and the parity does not fit.
+            Purpose::Read if unsynced && !stripe_job.targets.is_empty() => Err(Lost),
+            // A unit that is on no member is not computed from parity that lacks records.
+            Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
+            Purpose::Rebuild { .. } if outdated && view.any_data(stripe_job.targets) => Err(Lost),
+            Purpose::Read => {
+                builder.read_degraded(plan, view.without(stripe_job.targets), &stripe_job.pieces)
+            }
+            Purpose::Write => {
+                let StripeJob { pieces, content, durable, fragments, reservations, method, .. } =
+                    stripe_job.as_ref();
+                let write = StripeWrite { pieces, content: *content, durable: *durable };
+                if stripe_job.blind != Blind::No {
+                    return builder.write_data_alone(plan, view, write);
+                }
+                let told = if reservations.is_empty() { &[][..] } else { fragments };
+                update::plan(builder, plan, view, write, *method, told)
+            }
+            // Parity that may not fit its data would make good data bad; the parity itself is
+            // computed from the data alone.
+            Purpose::Repair { .. }
+                if unsynced && view.any_data(stripe_job.targets) && !is_planted(Bug::RepairFromUnsynced) =>
+            {
+                Err(Lost)
+            }
+            Purpose::Repair { .. } if stripe_job.probe.is_under_way() => {
+                builder.probe(plan, view, stripe_job.targets, stripe_job.window.columns);
+                Ok(())
+            }
+            Purpose::Repair { .. } => {
+                let columns = stripe_job.window.columns;
+                builder.reconstruct(plan, view, stripe_job.targets, columns, &behind, true)
+            }
+            Purpose::Resync { .. } if stripe_job.targets.is_empty() => Ok(()),
+            Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
+                let columns = stripe_job.window.columns;
+                builder.reconstruct(plan, view, stripe_job.targets, columns, &[], false)
+            }
+            Purpose::Scrub { .. } if stripe_job.repairing => {
+                let columns = stripe_job.window.columns;
+                builder.reconstruct(plan, view, stripe_job.targets, columns, &[], false)
+            }
+            Purpose::Scrub { .. } if view.missing.is_empty() => {
+                builder.verify(plan, view, stripe_job.window.columns);
+                Ok(())
+            }
+            Purpose::Scrub { .. } => Err(Lost),
+        }
+    }
+
+    pub(super) fn run(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
+        let job = cx.jobs.stripe(id);
+        let (payload, purpose) = (job.payload, job.purpose);
+        let place = |reservation: &Reservation| {
+            let buffer = logs.segment(reservation.segment).buffer;
+            (buffer.expect("what is reserved is in memory until it is filled"), reservation.start)
+        };
+        let reservations: Vec<(BufferId, Sectors)> = job.reservations.iter().map(place).collect();
+        if purpose == Purpose::Write {
+            cx.counters.strategy(cx.jobs.get(id).plan.strategy);
+        }
+        let turn = cx.roster.turn();
+        cx.run(id, turn, payload, &reservations);
+    }
+
+    /// The payloads of the plan's log records are in memory: the records count from here on, and
+    /// the data is written next.
+    pub(crate) fn commit_records(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        let index = cx.jobs.stripe(id).window.stripe;
+        let (_, index) = cx.geometry.region_of(index);
+        let job = cx.jobs.stripe(id);
+        let kind = match job.method {
+            Some(LogMethod::Update) => RecordKind::Update,
+            Some(LogMethod::Overwrite) => RecordKind::Overwrite,
+            _ => RecordKind::Cancel,
+        };
+        let (fragments, reservations) =
+            (std::mem::take(&mut job.fragments), std::mem::take(&mut job.reservations));
+        job.committed = true;
+        let sums = std::mem::take(&mut cx.jobs.get_mut(id).checksums);
+        let mut sums = sums.into_iter();
+        let digests = fragments.iter().map(|fragment| match fragment.bare {
+            true => 0,
+            false => digest(sums.by_ref().take(fragment.columns.length().get() as usize)),
+        });
+        logs.commit(index, &fragments, &reservations, kind, digests);
+        let many = logs.records > cx.tuning.live_records;
+        let region = cx.jobs.stripe(id).region;
+        logs.after_reservations(cx, durable, &reservations);
+        if many {
+            logs.want_parity(cx, durable, region);
+        }
+    }
+}

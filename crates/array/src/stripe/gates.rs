@@ -1,0 +1,370 @@
+//! The gates that a job passes on its way to its plan.
+
+use crate::context::Context;
+use crate::durable::Durable;
+use crate::exec::locks;
+use crate::ids::JobId;
+use crate::job::{Blind, Gate, Purpose, Stage, StripeJob};
+use crate::log::Logs;
+use crate::log::Reserved;
+use crate::plan::{LogMethod, Lost};
+use crate::planted::{Bug, is_planted};
+use crate::request::RequestError;
+use crate::signal::Signal;
+use crate::update;
+
+use super::Stripes;
+
+impl Stripes {
+    pub(super) fn memory_gate(&mut self, cx: &mut Context, id: JobId) -> Gate {
+        let StripeJob { memory, purpose, .. } = *cx.jobs.stripe(id);
+        // A repair does not wait for memory: the job that waits for it already holds memory, and
+        // could otherwise keep the repair waiting forever.
+        let waits = !matches!(purpose, Purpose::Repair { .. });
+        if !waits {
+            cx.scratch.exceed(memory);
+        } else if !cx.scratch.reserve(id, memory) {
+            return Gate::Wait;
+        }
+        self.pass(cx, id, Stage::LogSpace)
+    }
+
+    /// Lets jobs that wait for memory go on, first come first served.
+    pub(crate) fn pump_memory(&mut self, cx: &mut Context) -> bool {
+        let mut moved = false;
+        while let Some(id) = cx.scratch.grant() {
+            cx.jobs.stripe(id).stage = Stage::LogSpace;
+            cx.runnable.push_back(id);
+            moved = true;
+        }
+        moved
+    }
+
+    pub(super) fn log_space_gate(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> Gate {
+        let job = cx.jobs.stripe(id);
+        let (region, window) = (job.region, job.window);
+        // The job may have waited here, and the array may have changed.
+        job.method = None;
+        if job.purpose != Purpose::Write || !logs.logs_writes(cx, durable, region) {
+            return self.pass(cx, id, Stage::Lock);
+        }
+        match logs.load_gate(cx, durable, region, id) {
+            Gate::Pass => {}
+            gate => return gate,
+        }
+        let view = cx.roster.view(&cx.geometry, window.stripe);
+        let durable = cx.geometry.is_journaled();
+        let known = cx.simulated.old_data_known;
+        let job = cx.jobs.stripe(id);
+        let write = (&job.pieces[..], job.content);
+        let method = update::method(&mut self.builder, view, write, &cx.tuning, known);
+        job.method = Some(method);
+        if durable && !logs.pass_commit_space(cx, id) {
+            return Gate::Wait;
+        }
+        let view = cx.roster.view(&cx.geometry, window.stripe);
+        let job = cx.jobs.stripe(id);
+        let fragments = self.builder.fragments(view, &job.pieces, method);
+        let index = cx.geometry.layout().region_of(window.stripe).1 as u32;
+        if method.is_bare() && !logs.is_live(region, index) {
+            cx.jobs.stripe(id).method = Some(method);
+            return self.pass(cx, id, Stage::Lock);
+        }
+        let buffers = &mut cx.buffers;
+        match logs.reserve(region, &fragments, |length| buffers.take(length)) {
+            Reserved::Granted(fragments, reservations) => {
+                let job = cx.jobs.stripe(id);
+                (job.method, job.fragments, job.reservations) = (Some(method), fragments, reservations);
+                self.pass(cx, id, Stage::Lock)
+            }
+            Reserved::Later => {
+                logs.await_pool(cx, id, method, &fragments);
+                logs.give_back_commit_space(cx, id);
+                Gate::Wait
+            }
+            Reserved::Never => {
+                logs.give_back_commit_space(cx, id);
+                cx.jobs.stripe(id).method = None;
+                self.pass(cx, id, Stage::Lock)
+            }
+        }
+    }
+
+    pub(super) fn lock_gate(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) -> Gate {
+        if matches!(cx.jobs.stripe(id).purpose, Purpose::Repair { .. }) && !cx.writes {
+            // An array that is opened read-only repairs nothing.
+            return Gate::Ends(Err(RequestError::Lost));
+        }
+        if logs.repairs_parity(cx, id) {
+            return logs.parity_repair_gate(cx, id);
+        }
+        let job = cx.jobs.stripe(id);
+        let mode = match job.purpose {
+            Purpose::Read => locks::Mode::Shared,
+            _ if is_planted(Bug::LocksShared) => locks::Mode::Shared,
+            _ => locks::Mode::Exclusive,
+        };
+        let stripe = job.window.stripe;
+        // If the lock is granted later, the job comes back here and already has it.
+        let unlocked = matches!(job.purpose, Purpose::Rebuild { .. }) && is_planted(Bug::RebuildWithoutLock);
+        if !job.locked && !unlocked {
+            cx.jobs.stripe(id).locked = true;
+            if !cx.locks.take(stripe, mode, id) {
+                return Gate::Wait;
+            }
+        }
+        self.pass(cx, id, Stage::Dirty)
+    }
+
+    pub(super) fn dirty_gate(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> Gate {
+        let job = cx.jobs.stripe(id);
+        let region = job.region;
+        let writes = match job.purpose {
+            Purpose::Write => true,
+            // These jobs write what the region should contain anyway: it need not be marked dirty
+            // before.
+            Purpose::Read
+            | Purpose::Repair { .. }
+            | Purpose::Rebuild { .. }
+            | Purpose::Resync { .. }
+            | Purpose::Scrub { .. } => false,
+        };
+        let (writing, repairs) = (job.writing, matches!(job.purpose, Purpose::Repair { .. }));
+        if repairs {
+            durable.bitmap_mut().note_repair(cx, region);
+        }
+        if !writes || writing {
+            return self.pass(cx, id, Stage::Settle);
+        }
+        if cx.takes_no_writes() {
+            return Gate::Ends(Err(cx.refusal()));
+        }
+        if cx.geometry.code().has_checks() && !durable.bitmap_mut().enter(cx, region, id) {
+            if durable.bitmap().closed() == Some(region) {
+                // The region is closed when all its writers are done, and their repairs may need
+                // this lock.
+                self.let_go_of_stripe(cx, logs, id);
+                cx.jobs.stripe(id).stage = Stage::Lock;
+            }
+            return Gate::Wait;
+        }
+        cx.jobs.stripe(id).writing = cx.geometry.code().has_checks();
+        self.pass(cx, id, Stage::Settle)
+    }
+
+    /// A job that uses the parity in place waits until the log's records of its stripe are in the
+    /// parity. From then on, it keeps the region from being reintegrated.
+    pub(super) fn settle_gate(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> Gate {
+        let job = cx.jobs.stripe(id);
+        let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
+        let cancels = job.method.is_some_and(LogMethod::is_bare) && !job.reservations.is_empty();
+        let (region, stripe) = (job.region, job.window.stripe);
+        let (holds, logs_writes) = (job.holds_parity, logs.logs_writes(cx, durable, region));
+        if logs.is_left_to_redo(cx, stripe) {
+            return Gate::Refused;
+        }
+        if !logs.exist() || holds && (!logged || logs_writes) {
+            return self.pass(cx, id, Stage::Plan);
+        }
+        if logged && logs_writes {
+            // The content of a missing unit has to be computed from the parity.
+            let missing = cx.roster.missing(&cx.geometry, stripe);
+            let computes = cx.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
+            if !computes {
+                return self.pass(cx, id, Stage::Plan);
+            }
+            match logs.load_gate(cx, durable, region, id) {
+                Gate::Pass => {}
+                gate => return gate,
+            }
+            return logs.settle_gate(cx, durable, false, id);
+        }
+        let stale = cx.geometry.is_journaled() && cx.jobs.stripe(id).method.is_some();
+        if logged || (cancels || stale) && !logs_writes {
+            // The array has changed since the room was reserved.
+            self.give_back_reservations(cx, durable, logs, id);
+            return Gate::Pass;
+        }
+        match logs.load_gate(cx, durable, region, id) {
+            Gate::Pass => {}
+            gate => return gate,
+        }
+        let index = cx.geometry.region_of(stripe).1;
+        if !cx.writes && logs.is_live(region, index) {
+            // The parity lacks records of the log, and an array that writes nothing cannot bring it
+            // up to date.
+            return Gate::Ends(Err(RequestError::Lost));
+        }
+        logs.settle_gate(cx, durable, cancels, id)
+    }
+
+    pub(crate) fn give_back_reservations(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        let job = cx.jobs.stripe(id);
+        let reservations = std::mem::take(&mut job.reservations);
+        job.fragments.clear();
+        job.method = None;
+        job.committed = false;
+        logs.give_back_commit_space(cx, id);
+        logs.give_back(&reservations);
+        logs.after_reservations(cx, durable, &reservations);
+    }
+
+    /// There is no space or memory for what the job needs: it ends.
+    pub(super) fn refuse(&mut self, cx: &mut Context, durable: &mut Durable, logs: &mut Logs, id: JobId) {
+        let purpose = cx.jobs.stripe(id).purpose;
+        let result = if self.had_without_repair(cx, purpose) { Ok(()) } else { Err(cx.refusal()) };
+        self.end_stripe(cx, durable, logs, id, result);
+    }
+
+    pub(super) fn plan_gate(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> Gate {
+        if !durable.pass_barrier(id) {
+            return Gate::Wait;
+        }
+        let refuses = cx.takes_no_writes();
+        let job = cx.jobs.stripe(id);
+        let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
+        let region = job.region;
+        if job.purpose == Purpose::Write && refuses {
+            return Gate::Ends(Err(cx.refusal()));
+        }
+        if matches!(job.purpose, Purpose::Scrub { .. }) && durable.bitmap().needs_resync(region) {
+            // The region came to need a resync while the job waited.
+            cx.signal(Signal::ScrubSkipped);
+            return Gate::Ends(Ok(()));
+        }
+        if logged && !logs.logs_writes(cx, durable, region) {
+            return self.pass(cx, id, Stage::Settle);
+        }
+        if !self.method_holds(cx, durable, logs, id) {
+            return Gate::Pass;
+        }
+        if self.narrows_repair(cx, durable, logs, id) {
+            return Gate::Ended;
+        }
+        if !self.pass_without_record(cx, durable, logs, id) {
+            return Gate::Wait;
+        }
+        match self.blind_gate(cx, durable, id) {
+            Gate::Pass => {}
+            gate => return gate,
+        }
+        match self.build(cx, durable, logs, id) {
+            Ok(()) => {
+                self.pass(cx, id, Stage::Running);
+                self.run(cx, logs, id);
+                Gate::Wait
+            }
+            Err(Lost) => {
+                cx.release_buffers(id);
+                Gate::Ends(Err(RequestError::Lost))
+            }
+        }
+    }
+
+    /// Whether the method by which the job writes to its log is still possible; if not, the job
+    /// goes back to an earlier gate.
+    pub(super) fn method_holds(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> bool {
+        let job = cx.jobs.stripe(id);
+        let (stripe, method, holds) = (job.window.stripe, job.method, job.holds_parity);
+        if !cx.geometry.is_journaled() || method.is_none() {
+            return true;
+        }
+        let missing = cx.roster.missing(&cx.geometry, stripe);
+        let computes = cx.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
+        let region = cx.jobs.stripe(id).region;
+        if !logs.logs_writes(cx, durable, region) {
+            self.give_back_reservations(cx, durable, logs, id);
+            cx.jobs.stripe(id).stage = Stage::Settle;
+            return false;
+        }
+        match method {
+            Some(LogMethod::Cancel) if !missing.is_empty() => {
+                self.give_back_reservations(cx, durable, logs, id);
+                self.let_go_of_stripe(cx, logs, id);
+                cx.jobs.stripe(id).stage = Stage::LogSpace;
+                false
+            }
+            Some(LogMethod::Update) if computes && !holds => {
+                cx.jobs.stripe(id).stage = Stage::Settle;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// With `journal`, a write without a record passes only when it is durable that its region is
+    /// to be resynced after a crash. If the write can be logged by now, it begins again.
+    pub(super) fn pass_without_record(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) -> bool {
+        let job = cx.jobs.stripe(id);
+        let (purpose, region, method) = (job.purpose, job.region, job.method);
+        if purpose == Purpose::Read || !cx.geometry.is_journaled() || !cx.writes {
+            return true;
+        }
+        if purpose != Purpose::Write {
+            // Records that were given up count after a crash until their resync bit is durable;
+            // they must not be applied to new parity.
+            return durable.bitmap_mut().pass_resync_durable(region, id);
+        }
+        if method.is_some() {
+            return true;
+        }
+        // Parity on the bad-block log is computed from the data, whatever a record contains. But a
+        // zero record that still counts would be redone after a crash, and would undo a write that
+        // has no record.
+        if cx.jobs.stripe(id).blind != Blind::No {
+            if logs.commits.zeroes_count(region) {
+                durable.bitmap_mut().mark_to_resync(cx, region);
+            }
+            return durable.bitmap_mut().pass_resync_durable(region, id);
+        }
+        if logs.logs_writes(cx, durable, region) {
+            self.let_go_of_stripe(cx, logs, id);
+            cx.jobs.stripe(id).stage = Stage::LogSpace;
+            cx.runnable.push_back(id);
+            return false;
+        }
+        durable.bitmap_mut().pass_unlogged(region, id)
+    }
+}

@@ -133,6 +133,7 @@ impl Rooms {
         let Rooms { core, maintenance, hosts } = self;
         match signal {
             Signal::Progress(id, progress) => self.follow(id, progress),
+            Signal::LogWanted(region) => core.logs.load(&mut core.cx, &mut core.durable, region),
             Signal::Broken(id, failures) => core.stripe_broken(id, &failures),
             Signal::Repair { parent, window, targets } => {
                 core.stripes.start_repair(&mut core.cx, parent, window, targets);

@@ -21,6 +21,8 @@ use crate::request::RequestError;
 pub(crate) enum Signal {
     /// A plan has come so far that its owner has to act.
     Progress(JobId, Progress),
+    /// The headers of the region's log are to be read.
+    LogWanted(Region),
     /// A stripe job's records could not be committed, because these accesses failed.
     Broken(JobId, Vec<FailedAccess>),
     /// A job waits for a repair of these units.

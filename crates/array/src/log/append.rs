@@ -2,10 +2,10 @@
 
 pub(super) mod closing;
 
-use self::closing::Closing;
 use parlour_units::{Region, Sector, Sectors};
 
-use super::{RegionLog, Reservation, SegmentState};
+
+use super::{Reservation, SegmentState};
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::effect::{Action, Class};
@@ -232,87 +232,9 @@ impl Logs {
         }
         self.want_parity(cx, durable, region);
     }
-
-    /// Frees a segment if nothing needs it any more.
-    pub(crate) fn retire_segment(&mut self, cx: &mut Context, index: u32) {
-        if let Some(buffer) = self.retire(index) {
-            cx.buffers.release(buffer);
-            self.freed = true;
-        }
-    }
-
-    /// Makes room for jobs that wait, writes entries of commit logs, recovers regions, and starts
-    /// reintegrations. `hosts_wait` says whether some request is not answered yet. Returns whether
-    /// it did anything.
-    pub(crate) fn pump(&mut self, cx: &mut Context, durable: &mut Durable, hosts_wait: bool) -> bool {
-        if !self.exist() {
-            return false;
-        }
-        if !self.pool_waiters.is_empty() && self.relieve_pool(cx, durable)
-            || self.pump_commits(cx, durable)
-            || self.pump_recovery(cx, durable, hosts_wait)
-        {
-            return true;
-        }
-        // Parity is not written before all members know of the session, or of a member's exclusion.
-        !durable.barrier() && self.start_reintegrations(cx, durable)
-    }
-
-    /// The pool is exhausted: the fullest open buffer is appended although it is not full. Returns
-    /// whether there was one.
-    fn relieve_pool(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
-        let busy = self.appending > 0 || self.running > 0 || !self.queue.is_empty();
-        if busy {
-            return false;
-        }
-        // Segments that the watermark policy keeps back are appended first.
-        if let Some(region) = self.kept_back(cx, durable) {
-            self.append_ready(cx, durable, region);
-            return true;
-        }
-        let idle = self.open_segments().filter(|index| self.segment(*index).unfilled == 0);
-        let fullest = idle.max_by_key(|index| self.segment(*index).used);
-        let Some(index) = fullest else { return false };
-        let region = self.segment(index).region;
-        self.close(index);
-        cx.counters.short_segments += 1;
-        self.append_ready(cx, durable, region);
-        true
-    }
-
-    /// Before the array stops, all records in memory go to the log, or to the parity. Called
-    /// repeatedly, when no other work is under way. If the number of buffers does not fall over
-    /// several calls, they can go nowhere, and the result is [`Closing::Stuck`].
-    pub(crate) fn close_logs(&mut self, cx: &mut Context, durable: &mut Durable) -> Closing {
-        let held = |index: &u32| self.segment(*index).buffer.is_some();
-        let holding = |log: &&RegionLog| log.segments.iter().any(held);
-        let segments: usize =
-            self.regions.values().map(|log| log.segments.iter().filter(|index| held(index)).count()).sum();
-        let regions: Vec<Region> =
-            self.regions.iter().filter(|(_, log)| holding(log)).map(|(region, _)| *region).collect();
-        if regions.is_empty() {
-            return Closing::Done;
-        }
-        if !self.closing.goes_on(segments) {
-            return Closing::Stuck;
-        }
-        for region in regions {
-            if let Some(open) = self.region(region).open {
-                self.close(open);
-            }
-            self.append_ready(cx, durable, region);
-        }
-        Closing::UnderWay
-    }
 }
 
 impl super::Logs {
-    /// The first sealed segment whose reservations are all committed or given back.
-    pub(super) fn next_ready(&self, region: Region) -> Option<u32> {
-        let log = self.regions.get(&region)?;
-        log.sealed.iter().copied().find(|index| self.segment(*index).unfilled == 0)
-    }
-
     fn begin_append(&mut self, region: Region, index: u32, position: u32, turn: u64) {
         let segment = self.segment_mut(index);
         segment.state = SegmentState::Appending;

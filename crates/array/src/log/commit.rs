@@ -20,85 +20,31 @@
 //!   intents must fit into half of the ring. So the ring of intents always becomes empty, however
 //!   full the ring of records is.
 
+pub(super) mod entry;
+mod fresh;
 pub(super) mod logs;
+mod space;
 
 use self::logs::{CommitLog, EntryName, GROUP, LONGEST};
 
-use parlour_units::{Region, Sectors, Slot, Unit};
+use parlour_units::{Sectors, Slot, Unit};
 
-use super::ring::{Placed, Ring};
-use super::{Logs, RegionLog, Reservation, SegmentState};
+use super::{Logs, Reservation, SegmentState};
 use crate::columns::Columns;
 use crate::context::Context;
 use crate::durable::Durable;
-use crate::effect::{Action, Class};
+use crate::effect::Class;
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
-use crate::format::commit_entry::{Change, Committed, EntryHeader, Told, entry_length, payload_digest};
+use crate::format::commit_entry::{Change, Committed, Told, payload_digest};
 use crate::format::segment::{Record, RecordKind};
 use crate::ids::JobId;
 use crate::job::Kind;
-use crate::plan::{LogMethod, Source, Span, Strategy};
+use crate::plan::{LogMethod, Source, Span};
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 
 impl Logs {
-    /// Reserves the space that the job's records take in the commit log, or parks the job.
-    pub(crate) fn pass_commit_space(&mut self, cx: &mut Context, id: JobId) -> bool {
-        let block = cx.geometry.block();
-        let units = u64::from(cx.geometry.layout().data_units()) + 1;
-        let job = cx.jobs.stripe(id);
-        let (region, held) = (job.region, job.commit_space);
-        if !held.is_zero() {
-            return true;
-        }
-        let columns = job.pieces.iter().fold(Sectors::ZERO, |sum, piece| sum + piece.columns.length());
-        let need = match job.method {
-            Some(LogMethod::Cancel) => {
-                entry_length(1, job.pieces[0].columns.length() * units, Sectors::ZERO, block)
-            }
-            Some(LogMethod::Zero) => entry_length(1, Sectors::ZERO, Sectors::ZERO, block),
-            // A piece is cut where a segment ends: each segment that it touches adds one record.
-            _ => {
-                let segments = columns / self.payload() + 2;
-                entry_length(job.pieces.len() as u64 + segments, columns, columns, block)
-            }
-        };
-        let slot = commit_slot(cx, region);
-        let commits = &mut self.commits;
-        let fits = commits.reserve(slot, need);
-        if fits {
-            cx.jobs.stripe(id).commit_space = need;
-        } else {
-            commits.waiters.push_back(id);
-            cx.counters.pool_waits += 1;
-        }
-        fits
-    }
-
-    /// Gives back the space that [`Array::pass_commit_space`] reserved.
-    pub(crate) fn give_back_commit_space(&mut self, cx: &mut Context, id: JobId) {
-        let job = cx.jobs.stripe(id);
-        let (region, length) = (job.region, std::mem::take(&mut job.commit_space));
-        if !length.is_zero() {
-            let slot = commit_slot(cx, region);
-            self.commits.give_back(slot, length);
-            self.wake_commit_waiters(cx);
-        }
-    }
-
-    /// Jobs that wait for space look again.
-    pub(crate) fn wake_commit_waiters(&mut self, cx: &mut Context) {
-        cx.runnable.extend(self.commits.waiters.drain(..));
-    }
-
-    /// The job goes on when its records are durable.
-    pub(crate) fn await_commit(&mut self, cx: &mut Context, id: JobId) {
-        let region = cx.jobs.stripe(id).region;
-        let slot = commit_slot(cx, region);
-        self.commits.log(slot).waiting.push_back(id);
-    }
-
     /// Writes entries, flushes and frees space, as far as there is a reason to. Returns whether it
     /// did anything.
     pub(crate) fn pump_commits(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
@@ -147,83 +93,6 @@ impl Logs {
         true
     }
 
-    /// Writes this session's first entry, which is empty, to a ring that has no entry of this
-    /// session. (At the next opening a ring without one counts as lost.) Returns whether there was
-    /// such a ring.
-    fn start_fresh_ring(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
-        if !cx.writes || !durable.members_are_informed(cx) {
-            return false;
-        }
-        let Some((slot, part)) = self.fresh_ring(cx, |ring| !ring.is_writing()) else { return false };
-        self.write_mark(cx, slot, part);
-        true
-    }
-
-    /// A ring of a standing member that has no entry of this session.
-    fn fresh_ring(&self, cx: &Context, wanted: impl Fn(&Ring) -> bool) -> Option<(Slot, CommitPart)> {
-        let logs = (0..).map(Slot::new).zip(&self.commits.logs);
-        let standing = logs.filter(|(slot, _)| cx.roster.member_at(*slot).is_some());
-        let parts = [CommitPart::Records, CommitPart::Intents];
-        let mut rings = standing.flat_map(|(slot, log)| parts.map(|part| (slot, part, log.part(part))));
-        let fresh = rings.find(|(.., ring)| ring.is_fresh() && wanted(ring));
-        fresh.map(|(slot, part, _)| (slot, part))
-    }
-
-    /// Whether all commit logs have an entry of this session.
-    pub(crate) fn commit_logs_are_begun(&self, cx: &Context) -> bool {
-        self.fresh_ring(cx, |_| true).is_none()
-    }
-
-    /// Writes an empty entry.
-    fn write_mark(&mut self, cx: &mut Context, slot: Slot, part: CommitPart) {
-        let header = self.begin_entry(cx, slot, part, Told::default(), 0, 0);
-        let kind = Kind::CommitMark { slot, part };
-        self.write_entry(cx, slot, header, Vec::new(), kind);
-    }
-
-    /// An empty entry is durable, unless its member was failed meanwhile.
-    pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId) {
-        let job = cx.jobs.get_mut(id);
-        let turn = job.turn;
-        let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
-        cx.jobs.end(id);
-        let stands = cx.roster.member_since(slot, turn).is_some();
-        self.commits.written(slot, part, stands);
-    }
-
-    /// An empty entry could not be written, and neither can the entries that wait behind it.
-    pub(crate) fn mark_broken(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        id: JobId,
-        failures: &[FailedAccess],
-    ) {
-        let job = cx.jobs.get_mut(id);
-        let turn = job.turn;
-        let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
-        cx.jobs.end(id);
-        let stands = cx.roster.member_since(slot, turn).is_some();
-        let log = self.commits.log(slot);
-        log.ring(part).written(false);
-        if stands {
-            log.ring(part).give_up_beginning();
-        }
-        match part {
-            CommitPart::Records => {
-                for job in std::mem::take(&mut log.waiting) {
-                    cx.release_buffers(job);
-                    cx.signal(Signal::Broken(job, failures.to_vec()));
-                }
-            }
-            CommitPart::Intents => {
-                for waiting in std::mem::take(&mut log.announced) {
-                    self.pass_without_intent(cx, durable, waiting.region);
-                }
-            }
-        }
-    }
-
     /// The number of waiting jobs of `slot` that the next entry takes, and the entry's greatest
     /// length.
     fn group(&mut self, cx: &mut Context, slot: Slot) -> (usize, Sectors) {
@@ -269,18 +138,6 @@ impl Logs {
         open.is_some()
     }
 
-    /// A region with segments that are ready to be appended, and with no other work under way.
-    pub(crate) fn kept_back(&self, cx: &Context, durable: &Durable) -> Option<Region> {
-        if !durable.session_is_known(cx) {
-            return None;
-        }
-        let idle = |log: &RegionLog| {
-            log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none()
-        };
-        let mut regions = self.sealed.iter().filter(|region| idle(&self.regions[region]));
-        regions.find(|region| self.next_ready(*region).is_some())
-    }
-
     /// An open segment that can be closed and whose records keep the older half of a commit log in
     /// use. Only commit logs that are low on space are considered, unless jobs wait for space.
     fn low_space_segment(&self) -> Option<u32> {
@@ -313,22 +170,6 @@ impl Logs {
         let header = self.begin_entry(cx, slot, CommitPart::Records, told, 0, unlanded);
         let kind = Kind::Commit { slot, number: header.number, jobs };
         self.write_entry(cx, slot, header, spans, kind);
-    }
-
-    /// Assigns a number and a place to a new entry.
-    pub(crate) fn begin_entry(
-        &mut self,
-        cx: &mut Context,
-        slot: Slot,
-        part: CommitPart,
-        told: Told,
-        unstored: u32,
-        unlanded: u32,
-    ) -> EntryHeader {
-        let length = told.header_length(cx.geometry.block()) + told.payload();
-        let placed = self.commits.log(slot).ring(part).append(length, unstored, unlanded);
-        let Placed { number, at, tail, previous } = placed;
-        EntryHeader { number, at, tail, previous, told }
     }
 
     /// Adds what a job commits to an entry: its records, with the checksums that the job's plan has
@@ -388,36 +229,6 @@ impl Logs {
         records
     }
 
-    /// Writes an entry whose payload is `spans`.
-    pub(crate) fn write_entry(
-        &mut self,
-        cx: &mut Context,
-        slot: Slot,
-        header: EntryHeader,
-        spans: Vec<Span>,
-        kind: Kind,
-    ) {
-        let (part, lax) = match &kind {
-            Kind::CommitMark { part, .. } => (*part, false),
-            Kind::Intent { .. } => (CommitPart::Intents, is_planted(Bug::IntentNotDurable)),
-            _ => (CommitPart::Records, is_planted(Bug::CommitNotDurable)),
-        };
-        let (start, length) = cx.geometry.commit_part(part);
-        let block = cx.geometry.block();
-        let entry = header.length(block);
-        let head = header.told.header_length(block);
-        let at = start + Sectors::new(header.at % length.get());
-        let class = if matches!(kind, Kind::CommitMark { .. }) { Class::Metadata } else { Class::Log };
-        let id = cx.jobs.start(kind, class);
-        let job = cx.jobs.get_mut(id);
-        job.plan.strategy = Strategy::Metadata;
-        job.metadata = header.encode(cx.identity, block);
-        job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
-        job.plan.spans.extend(spans);
-        job.plan.close(Action::Write { member: slot.into(), at, length: entry, durable: !lax }, 0);
-        cx.run_own(id);
-    }
-
     /// The entry is durable: its records count, and their jobs go on to write the data. If the
     /// entry's member was failed meanwhile, the entry is lost with it.
     pub(crate) fn commit_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
@@ -472,16 +283,6 @@ impl Logs {
         cx.go_on(id);
     }
 
-    /// The data of a committed write was written, or never will be.
-    pub(crate) fn landed(&mut self, cx: &mut Context, region: Region, name: EntryName, epoch: usize) {
-        self.commits.landed(name);
-        let log = self.region(region);
-        log.landing[epoch] -= 1;
-        if log.landing[epoch] == 0 {
-            self.reintegration_landed(cx, region);
-        }
-    }
-
     /// The entry could not be written: its jobs are planned again for the array as it now is.
     pub(crate) fn commit_broken(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) {
         let Some(Kind::Commit { slot, jobs, .. }) = cx.jobs.get_mut(id).kind.take() else {
@@ -517,44 +318,4 @@ impl Logs {
             self.flush_covered(turn);
         }
     }
-
-    /// A flush of all members begins. Returns its number, for [`Array::flush_covered`].
-    pub(crate) fn begin_covering_flush(&mut self) -> u64 {
-        let commits = &mut self.commits;
-        commits.begun += 1;
-        commits.begun
-    }
-
-    /// That flush is complete.
-    pub(crate) fn flush_covered(&mut self, turn: u64) {
-        self.commits.complete = self.commits.complete.max(turn);
-    }
-
-    /// A member that stood in another slot may take `slot`. Old entries on that member must not
-    /// have higher numbers than the entries that are still to be written.
-    pub(crate) fn renumber_commit_log(&mut self, slot: Slot) {
-        if !self.commits.exist() {
-            return;
-        }
-        let rings = self.commits.logs.iter().flat_map(|log| [log.records.next(), log.intents.next()]);
-        let last = rings.max().unwrap_or(0);
-        let log = self.commits.log(slot);
-        log.records.renumber(last);
-        log.intents.renumber(last);
-    }
-
-    /// The member in `slot` is gone, and its commit log with it.
-    pub(crate) fn forget_commit_log(&mut self, cx: &mut Context, slot: Slot) {
-        if self.commits.exist() {
-            let log = self.commits.log(slot);
-            log.records.forget();
-            log.intents.forget();
-            self.wake_commit_waiters(cx);
-        }
-    }
-}
-
-/// The slot whose commit log has `region`'s records and intents.
-pub(super) fn commit_slot(cx: &Context, region: Region) -> Slot {
-    cx.geometry.layout().commit_slot(region).expect("a logged layout")
 }

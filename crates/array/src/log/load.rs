@@ -7,6 +7,7 @@
 //! is missing.
 
 pub(super) mod headers;
+mod known;
 
 use self::headers::{Copy, Load, is_complete};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,11 +25,17 @@ use crate::job::Kind;
 use crate::log::Logs;
 use crate::plan::{Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
-use crate::signal::Signal;
 use crate::status::Event;
 use crate::update;
 
 impl Logs {
+    /// Reads headers of `region`'s log, unless that was begun already.
+    pub(crate) fn load(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        if self.region(region).load == LoadState::Unknown {
+            self.start_load(cx, durable, region);
+        }
+    }
+
     /// Reads headers of `region`'s log until the records that the table counts are found.
     pub(crate) fn start_load(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
         let turn = cx.roster.turn();
@@ -207,19 +214,6 @@ impl Logs {
         log.positions[position as usize] = true;
     }
 
-    pub(crate) fn region_known(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
-        let log = self.region(region);
-        log.load = LoadState::Known;
-        let nothing = log.live.is_empty();
-        let wanted = std::mem::take(&mut log.wanted) && !nothing && cx.roster.is_degraded();
-        cx.runnable.extend(log.waiters.drain(..));
-        if wanted {
-            self.want_parity(cx, durable, region);
-        }
-        self.append_ready(cx, durable, region);
-        cx.signal(Signal::FlushesMayStart);
-    }
-
     /// Some headers could not be read. Each header is stored twice: either copy says whether the
     /// position is in use.
     pub(crate) fn load_broken(
@@ -256,22 +250,6 @@ impl Logs {
             self.stall_region(cx, region);
         } else {
             self.give_log_up(cx, durable, region);
-        }
-    }
-
-    /// A region's log cannot be read. Nothing is redone from it, and the records and intents of the
-    /// region in commit logs are of no use either.
-    pub(crate) fn give_log_up(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
-        let recovery = self.end_recovery(region);
-        if let Some(recovery) = &recovery {
-            let commits = &mut self.commits;
-            recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.orphan(name));
-        }
-        self.discard_log(cx, durable, region);
-        // Jobs that waited for the recovery go on waiting until it is durable that the log does not
-        // count.
-        if recovery.is_some() {
-            cx.signal(Signal::ReadsMayGoOn);
         }
     }
 }

@@ -1,16 +1,23 @@
 //! Logs that are lost with their members, or given up: their records are dropped, and the parity is
 //! computed from the data.
 
-use parlour_units::{Region, Slot};
+use parlour_units::Region;
 
-use super::{LoadState, SegmentState};
 use crate::context::Context;
 use crate::durable::Durable;
-use crate::log::Logs;
+use crate::log::{LoadState, Logs, SegmentState};
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 
 impl Logs {
+    /// Frees a segment if nothing needs it any more.
+    pub(crate) fn retire_segment(&mut self, cx: &mut Context, index: u32) {
+        if let Some(buffer) = self.retire(index) {
+            cx.buffers.release(buffer);
+            self.freed = true;
+        }
+    }
+
     /// If `region`'s log was lost with its member, it is emptied and the parity is recomputed from
     /// the data (§2).
     pub(crate) fn check_log_members(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
@@ -72,45 +79,5 @@ impl Logs {
         log.unlanded.clear();
         cx.runnable.extend(log.waiters.drain(..));
         cx.signal(Signal::FlushesMayStart);
-    }
-
-    /// A member was failed: logs on it are lost, and the records of other logs are folded into the
-    /// parity.
-    pub(crate) fn logs_after_failure(&mut self, cx: &mut Context, durable: &mut Durable, slot: Slot) {
-        cx.runnable.extend(self.take_pool_waiters());
-        let regions: Vec<Region> = self.regions.keys().copied().collect();
-        for region in regions {
-            let layout = cx.geometry.layout();
-            let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
-            let on_it = (0..sublogs).any(|sublog| layout.sublog_slot(region, sublog) == Some(slot));
-            let log = &self.regions[&region];
-            let unknown = log.load != LoadState::Known && on_it;
-            // A job that is loading or reintegrating this log checks at its end whether the log's
-            // members still stand. If an access hangs, that may be much later. Until then parity
-            // that lacks the log's records must not be used.
-            let loading = log.load == LoadState::Loading && on_it;
-            let folding =
-                log.reintegrating.is_some() && (cx.geometry.is_journaled() || self.log_is_lost(cx, region));
-            if loading || folding && on_it {
-                durable.bitmap_mut().give_records_up(cx, region);
-                continue;
-            }
-            if log.reintegrating.is_some() || log.load == LoadState::Loading {
-                continue;
-            }
-            // These records were durable only on the failed member. From here on they are in memory
-            // only, and a crash would lose them.
-            let live = log.load == LoadState::Known && self.region_is_live(region);
-            let undurable = cx.geometry.is_journaled() && on_it && live;
-            if unknown && log.recovery.is_some() {
-                self.give_log_up(cx, durable, region);
-            } else if (unknown || log.suspended && undurable) && log.half_done.is_some() {
-                self.give_up_half_done(cx, durable, region);
-            } else if unknown || undurable || self.log_is_lost(cx, region) {
-                self.discard_log(cx, durable, region);
-            } else if !unknown && self.region_is_live(region) && !cx.geometry.is_journaled() {
-                self.want_parity(cx, durable, region);
-            }
-        }
     }
 }

@@ -16,17 +16,20 @@
 
 mod append;
 mod commit;
+mod facts;
+mod failure;
 mod gates;
 mod load;
 mod lost;
 mod outcome;
 mod pool;
+mod pump;
 mod recover;
 mod reintegrate;
 mod ring;
 mod scan;
-mod standing;
 mod suits;
+mod want;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -456,7 +459,7 @@ impl Logs {
         reservation
     }
 
-    fn most_records(&self) -> u32 {
+    pub(in crate::log) fn most_records(&self) -> u32 {
         segment::header_records(self.header) as u32
     }
 
@@ -530,13 +533,13 @@ impl Logs {
     }
 
     /// Queues a sealed segment to be appended.
-    fn await_append(&mut self, region: Region, index: u32) {
+    pub(in crate::log) fn await_append(&mut self, region: Region, index: u32) {
         self.region(region).sealed.push_back(index);
         self.sealed.set(region);
     }
 
     /// Takes a segment out of the queue: it is not appended.
-    fn leave_queue(&mut self, region: Region, index: u32) {
+    pub(in crate::log) fn leave_queue(&mut self, region: Region, index: u32) {
         let log = self.region(region);
         log.sealed.retain(|other| *other != index);
         if log.sealed.is_empty() {
@@ -545,7 +548,7 @@ impl Logs {
     }
 
     /// The open segments of regions that are not being recovered.
-    fn open_segments(&self) -> impl Iterator<Item = u32> + '_ {
+    pub(in crate::log) fn open_segments(&self) -> impl Iterator<Item = u32> + '_ {
         let logs = self.open.iter().map(|region| &self.regions[&region]);
         logs.filter(|log| log.recovery.is_none()).filter_map(|log| log.open)
     }

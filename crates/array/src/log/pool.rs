@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::durable::Durable;
 use crate::ids::JobId;
 use crate::log::Logs;
-use crate::log::commit::commit_slot;
+use crate::log::commit::entry::commit_slot;
 use crate::mode::Mode;
 use crate::plan::{Fragment, LogMethod};
 

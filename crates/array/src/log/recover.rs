@@ -11,6 +11,7 @@
 //! already new: these are left alone when the reintegration is done again.
 
 mod budget;
+mod places;
 pub(super) mod recoveries;
 pub(super) mod redo;
 pub(super) mod remembered;
@@ -19,11 +20,11 @@ mod zeroed;
 use self::redo::{Redo, Run, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
-use parlour_units::{Region, Sector, Sectors, Slot, Unit};
+use parlour_units::{Region, Sectors, Unit};
 
 use self::remembered::Recovery;
 
-use super::{LoadState, Logs};
+use super::Logs;
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Window};
 use crate::context::Context;
@@ -34,12 +35,10 @@ use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::Committed;
 use crate::ids::JobId;
 use crate::job::Kind;
-use crate::mode::Mode;
 use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 use crate::status::Event;
-use crate::update;
 
 impl Logs {
     /// After a crash: queues all regions that commit logs name for recovery. A few are recovered at
@@ -55,55 +54,6 @@ impl Logs {
         if waits && !self.recoveries.wanted.contains(&region) {
             self.recoveries.wanted.push_back(region);
         }
-    }
-
-    /// Starts to recover the next regions. Returns whether it started any.
-    pub(super) fn pump_recovery(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        hosts_wait: bool,
-    ) -> bool {
-        if cx.mode == Mode::Stopped || cx.mode.is_abandoned() {
-            return false;
-        }
-        // Even during a stop, hosts may wait for recovery through a full commit log. A queued
-        // reintegration may wait for regions whose reintegration a crash cut off and whose intents
-        // are in the same commit log.
-        let queued = !self.queue.is_empty();
-        let serving = cx.mode != Mode::Stopping || hosts_wait || queued;
-        // Nothing is appended, and so no buffer becomes free, before all members know of the
-        // session.
-        let may_exceed = durable.session_is_known(cx);
-        while let Some(region) = self.recoveries.queue(serving).front().copied() {
-            let waits = self.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
-            if waits && !self.has_memory_to_recover(region, may_exceed) {
-                return false;
-            }
-            self.recoveries.queue(serving).pop_front();
-            if waits {
-                self.start_load(cx, durable, region);
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Whether some region is not yet brought up to its records.
-    pub(crate) fn recovery_is_left(&self) -> bool {
-        self.is_to_be_recovered()
-    }
-
-    /// Whether `region` is not yet brought up to its records; until then hosts must not see it.
-    pub(crate) fn is_recovering(&self, region: Region) -> bool {
-        let log = self.regions.get(&region);
-        log.is_some_and(|log| log.recovery.is_some())
-    }
-
-    /// Whether the members that held `region`'s log when the array was opened still hold it.
-    pub(crate) fn remembered_log_stands(&self, cx: &Context, region: Region) -> bool {
-        let since_opening = |slot| cx.roster.member_since(slot, 0).is_some();
-        self.log_stands(cx, region) && update::log_slots(cx.geometry.layout(), region).all(since_opening)
     }
 
     /// The content of the region's positions is known: reads the sectors that the records of commit
@@ -188,11 +138,6 @@ impl Logs {
         }
     }
 
-    fn is_unit_there(&self, cx: &Context, region: Region, stripe: u32, unit: Unit) -> bool {
-        let stripe = cx.geometry.layout().stripe_in(region, stripe.into());
-        stripe.is_some_and(|stripe| !cx.roster.missing(&cx.geometry, stripe).has(unit))
-    }
-
     fn comparison_plan(&self, cx: &Context, redo: &Redo) -> Plan {
         let mut plan = Plan::of(Strategy::Redo);
         let log = &self.regions[&redo.region];
@@ -238,24 +183,6 @@ impl Logs {
         recovery.block_by_block = true;
         recovery.unreadable.extend(damaged);
         self.start_redo(cx, region);
-    }
-
-    fn run_at(&self, cx: &Context, region: Region, run: &Run) -> (Slot, Sector) {
-        self.unit_at(cx, region, run.stripe, run.unit, run.columns.from)
-    }
-
-    fn unit_at(
-        &self,
-        cx: &Context,
-        region: Region,
-        stripe: u32,
-        unit: Unit,
-        column: Sectors,
-    ) -> (Slot, Sector) {
-        let layout = cx.geometry.layout();
-        let stripe = layout.stripe_in(region, stripe.into()).expect("it was looked up before");
-        let location = layout.locate(stripe, unit);
-        (location.slot, cx.geometry.absolute(location.at + column))
     }
 
     /// One of the two plans of a redo is done.
@@ -473,28 +400,6 @@ impl Logs {
         }
         self.note_unreadable(cx, region, &stripes, failures);
         self.start_redo(cx, region);
-    }
-
-    /// A member had no space or memory for an access that loading or recovering `region` needed.
-    /// Nothing is lost: the region's log and the commit logs hold the records. The array writes
-    /// nothing any more, and the region is recovered at the next opening, as after a crash. Until
-    /// then requests that need the region's log are refused.
-    pub(crate) fn stall_region(&mut self, cx: &mut Context, region: Region) {
-        let waiters = self.stall(region);
-        cx.runnable.extend(waiters);
-        let log = &self.regions[&region];
-        let has_intents = log.recovery.as_ref().is_some_and(|recovery| !recovery.intents.is_empty());
-        if has_intents || log.half_done.is_some() {
-            self.block_commit_slot(cx, region);
-        }
-        self.let_go_of_suspended(cx);
-        cx.signal(Signal::ReadsMayGoOn);
-    }
-
-    /// Whether the region's content is not known and stays unknown until the array is opened again.
-    pub(crate) fn is_stalled(&self, region: Region) -> bool {
-        let log = self.regions.get(&region);
-        log.is_some_and(|log| log.load == LoadState::Stalled && log.recovery.is_some())
     }
 
     fn in_commit_log(&self, cx: &Context, failure: &FailedAccess) -> bool {

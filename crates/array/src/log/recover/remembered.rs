@@ -132,6 +132,11 @@ impl Recovery {
         self.records.iter().map(|remembered| remembered.committed.record.sequence)
     }
 
+    /// Whether a reintegration was cut off.
+    pub(in crate::log) fn has_intents(&self) -> bool {
+        !self.intents.is_empty()
+    }
+
     /// The entries that are kept for the region's intents: one name per intent.
     pub(crate) fn intent_names(&self) -> impl Iterator<Item = EntryName> + '_ {
         self.intents.iter().map(|(_, name)| *name)

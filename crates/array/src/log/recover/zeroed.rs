@@ -84,7 +84,7 @@ impl Redo {
 
 impl Logs {
     /// Adds the parts of stripes that became zeroes and whose members are there.
-    pub(super) fn plan_blanks(
+    pub(in crate::log) fn plan_blanks(
         &mut self,
         cx: &mut Context,
         region: Region,
@@ -106,7 +106,7 @@ impl Logs {
     }
 
     /// Writes the zeroed parts: neighbouring parts on a member are zeroed in one access.
-    pub(super) fn write_blanks(&self, cx: &Context, plan: &mut Plan, redo: &Redo) {
+    pub(in crate::log) fn write_blanks(&self, cx: &Context, plan: &mut Plan, redo: &Redo) {
         let mut zeroes: Vec<(Slot, Sector, Sectors)> = Vec::new();
         for blank in &redo.blanks {
             let (slot, at) = self.unit_at(cx, redo.region, blank.stripe, blank.unit, blank.columns.from);

@@ -3,12 +3,11 @@
 //! the records already, and a reintegration that was cut off is done again for the other sectors
 //! only.
 
-use super::state::{Apply, HalfDone, ToldParity};
+use super::state::{HalfDone, ToldParity};
 use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
-use super::state::Run;
 use crate::columns::Window;
 use crate::context::Context;
 use crate::durable::Durable;
@@ -16,48 +15,18 @@ use crate::durable::bad_blocks;
 use crate::effect::{Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
-use crate::format::commit_entry::{Change, Intent, Told, intents_length};
+use crate::format::commit_entry::{Change, Intent, Told};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::layout::{Location, Occupant};
 use crate::log::Logs;
-use crate::log::commit::commit_slot;
+use crate::log::commit::entry::commit_slot;
 use crate::log::commit::logs::Waiting;
 use crate::log::{EntryName, LoadState};
 use crate::plan::{Plan, Span, Strategy};
 use crate::signal::Signal;
 
 impl Logs {
-    /// Whether the commit log has room for the intents of `passes`, at their greatest length.
-    pub(super) fn intents_fit(
-        &self,
-        cx: &Context,
-        region: Region,
-        passes: &[Vec<Run>],
-        applies: &[Apply],
-    ) -> bool {
-        if !self.commits.exist() {
-            return true;
-        }
-        let told = |run: &Run| applies[run.applies.clone()].iter().map(|apply| apply.length.get());
-        let entry = |runs: &Vec<Run>| {
-            let parts: Vec<u64> = runs.iter().flat_map(told).collect();
-            intents_length(parts.len() as u64, parts.iter().sum(), cx.geometry.block()).get()
-        };
-        passes.iter().map(entry).sum::<u64>() <= self.commits.intent_room(commit_slot(cx, region))
-    }
-
-    /// The number of the record in the middle of those that a reintegration is about to take,
-    /// unless it is the only one.
-    pub(super) fn middle_record(&self, region: Region) -> Option<u64> {
-        let segments = self.regions[&region].segments.iter().map(|index| self.segment(*index));
-        let mut taken: Vec<u64> = segments
-            .flat_map(|segment| segment.records[..segment.taken].iter().map(|record| record.sequence))
-            .collect();
-        taken.sort_unstable();
-        (taken.len() > 1).then(|| taken[(taken.len() - 1) / 2])
-    }
-
     /// The pass has the checksums of its parity before and after: they are made durable before the
     /// parity is written, so that after a crash new sectors can be distinguished from old ones.
     /// Returns whether they are durable already. That may be so if a crash cut the reintegration
@@ -274,11 +243,6 @@ impl Logs {
         let commits = &mut self.commits;
         half.intents.into_iter().for_each(|name| commits.orphan(name));
         self.discard_log(cx, durable, region);
-    }
-
-    pub(super) fn take_half_done(&mut self, region: Region) -> HalfDone {
-        let log = self.region(region);
-        log.half_done.take().unwrap_or_default()
     }
 }
 

@@ -9,13 +9,13 @@
 //! nothing until the reintegration ends: the repair can use its lock. Other holders release the
 //! lock in the end, and their number is limited by the room in the log.
 
-use super::state::{Apply, Reintegration};
 use parlour_units::{Region, Sectors, Stripe, Unit};
+
+use super::state::{Apply, Reintegration};
 
 use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::context::Context;
-use crate::durable::Durable;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 use crate::exec::locks::Mode;
@@ -23,6 +23,7 @@ use crate::format::segment::Record;
 use crate::ids::JobId;
 use crate::job::{ATTEMPTS, Gate, Kind, Purpose, Stage};
 use crate::log::Logs;
+use crate::log::reintegrate::plan::without_done;
 use crate::plan::{Behind, Held, Source, Span};
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
@@ -30,7 +31,7 @@ use crate::signal::Signal;
 impl Logs {
     /// Starts to repair the parity that a pass could not read. Returns whether a repair can
     /// succeed.
-    pub(super) fn start_parity_repair(
+    pub(in crate::log) fn start_parity_repair(
         &mut self,
         cx: &mut Context,
         pass: JobId,
@@ -56,30 +57,8 @@ impl Logs {
         true
     }
 
-    /// All parity that a pass could not read was repaired, or (if `lost`) could not be.
-    pub(crate) fn parity_repaired(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        pass: JobId,
-        region: Region,
-        lost: bool,
-    ) {
-        let failures = std::mem::take(&mut cx.jobs.get_mut(pass).failures);
-        cx.jobs.end(pass);
-        if self.lacks_data(region) {
-            self.give_up_reintegration(cx, durable, region);
-        } else if lost && self.leave_out_listed(cx, region) {
-            self.next_pass(cx, durable, region);
-        } else if lost {
-            cx.signal(Signal::PassLost(region, failures));
-        } else {
-            self.next_pass(cx, durable, region);
-        }
-    }
-
     /// Whether a committed write of `region` has left its data half written.
-    fn lacks_data(&self, region: Region) -> bool {
+    pub(in crate::log) fn lacks_data(&self, region: Region) -> bool {
         !self.regions[&region].unlanded.is_empty()
     }
 
@@ -124,11 +103,6 @@ impl Logs {
         let count = waiters.iter().filter(holds).count();
         self.region(region).waiters = waiters;
         count as u32
-    }
-
-    /// A lock was given back, or its holder waits: parity repairs look again.
-    pub(crate) fn wake_parity_repairers(&mut self, cx: &mut Context) {
-        cx.runnable.extend(self.parity_repairers.drain(..));
     }
 
     /// The records that the parity in the repair's window lacks. Their buffers are held until the
@@ -194,13 +168,8 @@ impl Logs {
         let later = records.partition_point(|(record, _)| record.sequence > *newest);
         let mut applies = Vec::new();
         self.applies_of_stripe(cx, region, &records, *newest, &mut applies);
-        let mut applies = super::without_done(applies, done);
+        let mut applies = without_done(applies, done);
         self.applies_of_stripe(cx, region, &records[..later], u64::MAX, &mut applies);
         applies
-    }
-
-    pub(super) fn reintegration(&mut self, region: Region) -> &mut Reintegration {
-        let log = self.region(region);
-        log.reintegrating.as_mut().expect("it is under way")
     }
 }

@@ -11,78 +11,51 @@
 //! (Without `journal` there are no intents, and records that are in memory only would make the stop
 //! unclean: there the log is given up.)
 
-use super::state::HalfDone;
-use parlour_units::{Region, Stripe};
+
+use parlour_units::Region;
 
 use crate::context::Context;
-use crate::durable::Durable;
-use crate::ids::JobId;
+use crate::log::commit::entry::commit_slot;
+use crate::log::reintegrate::state::HalfDone;
 use crate::log::Logs;
-use crate::log::commit::commit_slot;
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 use crate::update;
 
 impl Logs {
-    /// Whether `region` is not reintegrated until the array is opened again. Either its own
-    /// reintegration was suspended, or the same commit log holds intents that must be finished
-    /// before any others.
-    pub(crate) fn is_suspended(&self, cx: &Context, region: Region) -> bool {
-        if !cx.geometry.is_journaled() {
-            return false;
+    /// A member had no space or memory for an access that loading or recovering `region` needed.
+    /// Nothing is lost: the region's log and the commit logs hold the records. The array writes
+    /// nothing any more, and the region is recovered at the next opening, as after a crash. Until
+    /// then requests that need the region's log are refused.
+    pub(crate) fn stall_region(&mut self, cx: &mut Context, region: Region) {
+        let waiters = self.stall(region);
+        cx.runnable.extend(waiters);
+        let log = &self.regions[&region];
+        let has_intents = log.recovery.as_ref().is_some_and(|recovery| recovery.has_intents());
+        if has_intents || log.half_done.is_some() {
+            self.block_commit_slot(cx, region);
         }
-        let own = self.regions.get(&region).is_some_and(|log| log.suspended);
-        own || self.blocked.contains(&commit_slot(cx, region))
+        self.let_go_of_suspended(cx);
+        cx.signal(Signal::ReadsMayGoOn);
     }
 
     /// Whether the region's log is as complete as before the reintegration, so that it can be
     /// suspended.
-    pub(super) fn may_suspend(&self, cx: &Context, region: Region) -> bool {
+    pub(in crate::log) fn may_suspend(&self, cx: &Context, region: Region) -> bool {
         let reintegration = self.regions[&region].reintegrating.as_ref().expect("it is under way");
         let stood = |slot| cx.roster.member_since(slot, reintegration.turn).is_some();
         self.keeps_log_without_space(cx, region) && update::log_slots(cx.geometry.layout(), region).all(stood)
     }
 
-    fn keeps_log_without_space(&self, cx: &Context, region: Region) -> bool {
+    pub(in crate::log) fn keeps_log_without_space(&self, cx: &Context, region: Region) -> bool {
         cx.geometry.is_journaled()
             && cx.counters.out_of_space
             && !self.log_is_lost(cx, region)
             && !is_planted(Bug::LogGivenUpForSpace)
     }
 
-    /// There was no space or memory for the data of a committed write: its record counts, and is
-    /// redone after the next opening. Returns `false` if the region's log does not count.
-    pub(crate) fn leave_to_redo(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) -> bool {
-        let job = cx.jobs.stripe(id);
-        let (region, stripe, committed) = (job.region, job.window.stripe, job.entry.is_some());
-        let counts = || self.log_stands(cx, region) && !durable.bitmap().needs_resync(region);
-        if !committed || !counts() || !self.keeps_log_without_space(cx, region) {
-            return false;
-        }
-        cx.jobs.stripe(id).entry = None;
-        let index = cx.geometry.region_of(stripe).1;
-        let log = self.region(region);
-        log.suspended = true;
-        log.unlanded.insert(index);
-        if log.reintegrating.as_ref().is_some_and(|reintegration| reintegration.finishing) {
-            self.give_up_reintegration(cx, durable, region);
-        }
-        self.let_go_of_suspended(cx);
-        true
-    }
-
-    /// Whether `stripe` cannot be read until the array is opened again, because a committed write
-    /// may have written a part of its data.
-    pub(crate) fn is_left_to_redo(&self, cx: &Context, stripe: Stripe) -> bool {
-        if !cx.counters.out_of_space {
-            return false;
-        }
-        let (region, index) = cx.geometry.region_of(stripe);
-        self.regions.get(&region).is_some_and(|log| log.unlanded.contains(&index))
-    }
-
     /// Suspends the reintegration; jobs that wait for it look again.
-    pub(super) fn suspend_reintegration(&mut self, cx: &mut Context, region: Region) {
+    pub(in crate::log) fn suspend_reintegration(&mut self, cx: &mut Context, region: Region) {
         let log = self.region(region);
         let reintegration = log.reintegrating.take().expect("it is under way");
         (log.suspended, log.wanted) = (true, false);

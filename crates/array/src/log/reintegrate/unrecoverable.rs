@@ -3,22 +3,39 @@
 //! reintegration goes on without it. So only blocks are lost whose last redundancy was there, and
 //! not the whole log of the region.
 
-use super::state::{Apply, Suspect};
+
 use parlour_units::{Region, Sector, Unit};
 
-use super::sectors;
-use super::state::is_suspect;
 use crate::columns::Window;
 use crate::context::Context;
 use crate::durable::bad_blocks;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
+use crate::log::reintegrate::plan::sectors;
+use crate::log::reintegrate::state::{Apply, Suspect, is_suspect};
 use crate::log::Logs;
 
 impl Logs {
+    /// Drops parity whose member was lost: it is no longer updated.
+    pub(in crate::log) fn drop_missing_runs(&mut self, cx: &mut Context, region: Region) {
+        let roster = &cx.roster;
+        let log = self.region(region);
+        let reintegration = log.reintegrating.as_mut().expect("it is under way");
+        let turn = reintegration.turn;
+        for pass in &mut reintegration.passes {
+            pass.retain(|run| roster.member_since(run.member, turn).is_some());
+        }
+        reintegration.passes.retain(|pass| !pass.is_empty());
+    }
+
     /// Goes on without the sectors that a pass could not read, if the pass has written nothing.
     /// Returns whether it can.
-    pub(super) fn leave_out(&mut self, cx: &mut Context, region: Region, failures: &[FailedAccess]) -> bool {
+    pub(in crate::log) fn leave_out(
+        &mut self,
+        cx: &mut Context,
+        region: Region,
+        failures: &[FailedAccess],
+    ) -> bool {
         let stands = |failure: &&FailedAccess| cx.roster.slot_of(failure.member).is_some();
         let failures: Vec<FailedAccess> = failures.iter().filter(stands).copied().collect();
         if self.log_is_lost(cx, region) || failures.iter().any(|failure| failure.fault != Fault::Unreadable) {
@@ -31,7 +48,7 @@ impl Logs {
 
     /// Parity that is on the bad-block log and cannot be repaired stays unrecoverable whatever is
     /// xored into it: it is left out. Returns whether there was any.
-    pub(super) fn leave_out_listed(&mut self, cx: &mut Context, region: Region) -> bool {
+    pub(in crate::log) fn leave_out_listed(&mut self, cx: &mut Context, region: Region) -> bool {
         let is_bad = |apply: &Apply| cx.roster.listed.has(apply.member, apply.at, apply.length);
         let (listed, mut left): (Vec<Apply>, Vec<Apply>) =
             self.remaining(region).into_iter().partition(|apply| is_bad(apply));

@@ -1,0 +1,63 @@
+//! Space in the commit logs: reserved before a stripe's lock is taken, and given back.
+
+use parlour_units::Sectors;
+
+use crate::context::Context;
+use crate::format::commit_entry::entry_length;
+use crate::ids::JobId;
+use crate::log::commit::entry::commit_slot;
+use crate::log::Logs;
+use crate::plan::LogMethod;
+
+impl Logs {
+    /// Reserves the space that the job's records take in the commit log, or parks the job.
+    pub(crate) fn pass_commit_space(&mut self, cx: &mut Context, id: JobId) -> bool {
+        let block = cx.geometry.block();
+        let units = u64::from(cx.geometry.layout().data_units()) + 1;
+        let job = cx.jobs.stripe(id);
+        let (region, held) = (job.region, job.commit_space);
+        if !held.is_zero() {
+            return true;
+        }
+        let columns = job.pieces.iter().fold(Sectors::ZERO, |sum, piece| sum + piece.columns.length());
+        let need = match job.method {
+            Some(LogMethod::Cancel) => {
+                entry_length(1, job.pieces[0].columns.length() * units, Sectors::ZERO, block)
+            }
+            Some(LogMethod::Zero) => entry_length(1, Sectors::ZERO, Sectors::ZERO, block),
+            // A piece is cut where a segment ends: each segment that it touches adds one record.
+            _ => {
+                let segments = columns / self.payload() + 2;
+                entry_length(job.pieces.len() as u64 + segments, columns, columns, block)
+            }
+        };
+        let slot = commit_slot(cx, region);
+        let commits = &mut self.commits;
+        let fits = commits.reserve(slot, need);
+        if fits {
+            cx.jobs.stripe(id).commit_space = need;
+        } else {
+            commits.waiters.push_back(id);
+            cx.counters.pool_waits += 1;
+        }
+        fits
+    }
+
+    /// Gives back the space that [`Array::pass_commit_space`] reserved.
+    pub(crate) fn give_back_commit_space(&mut self, cx: &mut Context, id: JobId) {
+        let job = cx.jobs.stripe(id);
+        let (region, length) = (job.region, std::mem::take(&mut job.commit_space));
+        if !length.is_zero() {
+            let slot = commit_slot(cx, region);
+            self.commits.give_back(slot, length);
+            self.wake_commit_waiters(cx);
+        }
+    }
+
+    /// The job goes on when its records are durable.
+    pub(crate) fn await_commit(&mut self, cx: &mut Context, id: JobId) {
+        let region = cx.jobs.stripe(id).region;
+        let slot = commit_slot(cx, region);
+        self.commits.log(slot).waiting.push_back(id);
+    }
+}

@@ -1,0 +1,141 @@
+//! What is so in the logs: whether a region is recovering, suspended or lost, and whether its
+//! writes are logged.
+
+
+use parlour_units::{Region, Sector, Slot, Stripe};
+
+use crate::context::Context;
+use crate::durable::Durable;
+use crate::log::commit::entry::commit_slot;
+use crate::log::reintegrate::state::Reintegration;
+use crate::log::{LoadState, Logs, RegionLog, SegmentState};
+use crate::mode::Mode;
+use crate::roster::SlotState;
+use crate::update;
+
+impl Logs {
+    /// Whether writes to `region` are logged now. With `journal` they are while the members of the
+    /// region's log stand; otherwise only while all members do.
+    pub(crate) fn logs_writes(&self, cx: &Context, durable: &Durable, region: Region) -> bool {
+        if !self.exist() || durable.bitmap().needs_resync(region) {
+            return false;
+        }
+        let open = match cx.geometry.is_journaled() {
+            true => {
+                let serves = matches!(cx.mode, Mode::Serving | Mode::Stopping);
+                serves && !cx.takes_no_writes() && cx.writes
+            }
+            false => cx.mode == Mode::Serving,
+        };
+        open && update::goes_to_log(&cx.geometry, self.log_stands(cx, region), durable.is_whole(cx))
+    }
+
+    /// Whether all members that hold `region`'s log are active.
+    pub(crate) fn log_stands(&self, cx: &Context, region: Region) -> bool {
+        let mut slots = update::log_slots(cx.geometry.layout(), region);
+        slots.all(|slot| cx.roster.state(slot) == SlotState::Active)
+    }
+
+    /// Whether `region` is not yet brought up to its records; until then hosts must not see it.
+    pub(crate) fn is_recovering(&self, region: Region) -> bool {
+        let log = self.regions.get(&region);
+        log.is_some_and(|log| log.recovery.is_some())
+    }
+
+    /// Whether the members that held `region`'s log when the array was opened still hold it.
+    pub(crate) fn remembered_log_stands(&self, cx: &Context, region: Region) -> bool {
+        let since_opening = |slot| cx.roster.member_since(slot, 0).is_some();
+        self.log_stands(cx, region) && update::log_slots(cx.geometry.layout(), region).all(since_opening)
+    }
+
+    /// Whether some region is not yet brought up to its records.
+    pub(crate) fn recovery_is_left(&self) -> bool {
+        self.is_to_be_recovered()
+    }
+
+    /// Whether a segment of `region` is on a member that was failed.
+    pub(crate) fn log_is_lost(&self, cx: &Context, region: Region) -> bool {
+        let Some(log) = self.regions.get(&region) else { return false };
+        let lost = |index: &u32| {
+            let segment = self.segment(*index);
+            let stored = segment.state == SegmentState::Stored && !segment.records.is_empty();
+            stored && !self.segment_stands(cx, region, *index)
+        };
+        log.segments.iter().any(lost)
+    }
+
+    /// Whether the member to which a segment was appended still stands.
+    pub(crate) fn segment_stands(&self, cx: &Context, region: Region, index: u32) -> bool {
+        let (slot, _) = self.segment_at(cx, region, index);
+        let turn = self.segment(index).turn;
+        cx.roster.member_since(slot, turn).is_some()
+    }
+
+    /// Where a segment that is not in memory is stored.
+    pub(in crate::log) fn segment_at(&self, cx: &Context, region: Region, index: u32) -> (Slot, Sector) {
+        let position = self.segment(index).position.expect("what is not in memory is in a position");
+        let layout = cx.geometry.layout();
+        let (sublog, offset) = layout.logs().expect("a logged layout").segment_at(position);
+        let location = layout.sublog_at(region, sublog).expect("a logged layout");
+        (location.slot, cx.geometry.absolute(location.at + offset))
+    }
+
+    /// Whether some of `region`'s data is on no active member.
+    pub(crate) fn misses_data(&self, cx: &Context, region: Region) -> bool {
+        let mut slots = (0..cx.geometry.members()).map(Slot::new);
+        slots.any(|slot| {
+            cx.roster.state(slot) != SlotState::Active
+                && cx.geometry.layout().region_has_data_on(region, slot)
+        })
+    }
+
+    /// Whether `region` is not reintegrated until the array is opened again. Either its own
+    /// reintegration was suspended, or the same commit log holds intents that must be finished
+    /// before any others.
+    pub(crate) fn is_suspended(&self, cx: &Context, region: Region) -> bool {
+        if !cx.geometry.is_journaled() {
+            return false;
+        }
+        let own = self.regions.get(&region).is_some_and(|log| log.suspended);
+        own || self.blocked.contains(&commit_slot(cx, region))
+    }
+
+    /// Whether the region's content is not known and stays unknown until the array is opened again.
+    pub(crate) fn is_stalled(&self, region: Region) -> bool {
+        let log = self.regions.get(&region);
+        log.is_some_and(|log| log.load == LoadState::Stalled && log.recovery.is_some())
+    }
+
+    /// Whether `stripe` cannot be read until the array is opened again, because a committed write
+    /// may have written a part of its data.
+    pub(crate) fn is_left_to_redo(&self, cx: &Context, stripe: Stripe) -> bool {
+        if !cx.counters.out_of_space {
+            return false;
+        }
+        let (region, index) = cx.geometry.region_of(stripe);
+        self.regions.get(&region).is_some_and(|log| log.unlanded.contains(&index))
+    }
+
+    /// The first sealed segment whose reservations are all committed or given back.
+    pub(in crate::log) fn next_ready(&self, region: Region) -> Option<u32> {
+        let log = self.regions.get(&region)?;
+        log.sealed.iter().copied().find(|index| self.segment(*index).unfilled == 0)
+    }
+
+    /// A region with segments that are ready to be appended, and with no other work under way.
+    pub(crate) fn kept_back(&self, cx: &Context, durable: &Durable) -> Option<Region> {
+        if !durable.session_is_known(cx) {
+            return None;
+        }
+        let idle = |log: &RegionLog| {
+            log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none()
+        };
+        let mut regions = self.sealed.iter().filter(|region| idle(&self.regions[region]));
+        regions.find(|region| self.next_ready(*region).is_some())
+    }
+
+    pub(in crate::log) fn reintegration(&mut self, region: Region) -> &mut Reintegration {
+        let log = self.region(region);
+        log.reintegrating.as_mut().expect("it is under way")
+    }
+}

@@ -1,0 +1,53 @@
+//! Asking for parity that is up to date, and letting go of it.
+
+
+use parlour_units::Region;
+
+use crate::context::Context;
+use crate::durable::Durable;
+use crate::log::{LoadState, Logs};
+use crate::signal::Signal;
+
+impl Logs {
+    /// A job needs `region`'s parity to be up to date, or room in its log: the region is
+    /// reintegrated.
+    pub(crate) fn want_parity(&mut self, cx: &mut Context, _durable: &mut Durable, region: Region) {
+        let suspended = self.is_suspended(cx, region);
+        let log = self.region(region);
+        log.wanted = true;
+        match log.load {
+            LoadState::Unknown => cx.signal(Signal::LogWanted(region)),
+            LoadState::Loading | LoadState::Stalled => {}
+            LoadState::Known if !cx.writes || suspended => {}
+            LoadState::Known if log.queued || log.reintegrating.is_some() => {}
+            LoadState::Known => {
+                log.queued = true;
+                self.queue.push_back(region);
+            }
+        }
+    }
+
+    /// Reintegrates all regions that have live records.
+    pub(crate) fn want_all_parity(&mut self, cx: &mut Context, durable: &mut Durable) {
+        let live: Vec<Region> =
+            self.regions.keys().copied().filter(|region| self.region_is_live(*region)).collect();
+        live.into_iter().for_each(|region| self.want_parity(cx, durable, region));
+    }
+
+    /// A job no longer uses `region`'s parity in place.
+    pub(crate) fn let_go_of_parity(&mut self, region: Region) {
+        let log = self.region(region);
+        assert!(log.holders > 0, "parity is let go of as often as it is held");
+        log.holders -= 1;
+    }
+
+    /// A lock was given back, or its holder waits: parity repairs look again.
+    pub(crate) fn wake_parity_repairers(&mut self, cx: &mut Context) {
+        cx.runnable.extend(self.parity_repairers.drain(..));
+    }
+
+    /// Jobs that wait for space look again.
+    pub(crate) fn wake_commit_waiters(&mut self, cx: &mut Context) {
+        cx.runnable.extend(self.commits.waiters.drain(..));
+    }
+}

@@ -6,13 +6,12 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::{Instant, Sectors};
+use parlour_units::Instant;
 
-use crate::buffer::{BufferId, Buffers};
+use crate::buffer::Buffers;
 use crate::exec::effects::Effects;
 use crate::exec::job::Jobs;
 use crate::exec::locks::Locks;
-use crate::exec::run::Progress;
 use crate::exec::scratch::Scratch;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
@@ -107,38 +106,6 @@ impl Context {
     /// Tells a component above of something: see [`Signal`].
     pub(crate) fn signal(&mut self, signal: Signal) {
         self.signals.push(signal);
-    }
-
-    /// Starts a job's plan, as [`Context::start_plan`] does. What its owner has to do then is
-    /// signalled.
-    pub(crate) fn run(
-        &mut self,
-        id: JobId,
-        turn: u64,
-        host: Option<(BufferId, Sectors)>,
-        reservations: &[(BufferId, Sectors)],
-    ) {
-        let progress = self.start_plan(id, turn, host, reservations);
-        self.signal_progress(id, progress);
-    }
-
-    /// The same for a plan on metadata or buffers of the array, for members as they are now.
-    pub(crate) fn run_own(&mut self, id: JobId) {
-        let turn = self.roster.turn();
-        self.run(id, turn, None, &[]);
-    }
-
-    /// A plan goes on.
-    pub(crate) fn go_on(&mut self, id: JobId) {
-        let progress = self.next_phase(id);
-        self.signal_progress(id, progress);
-    }
-
-    /// What a plan's owner has to do is signalled.
-    pub(crate) fn signal_progress(&mut self, id: JobId, progress: Progress) {
-        if progress != Progress::Running {
-            self.signal(Signal::Progress(id, progress));
-        }
     }
 
     /// Advances the time; it never goes back.

@@ -8,8 +8,18 @@ use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
-use crate::stopping::Stop;
+use crate::request::RequestError;
 use crate::stripe::Stripes;
+
+/// The stages of a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Stop {
+    Draining,
+    Flushing,
+    Table,
+    Bitmap,
+    Superblock,
+}
 
 /// See the module. Each component calls those above it in this list, which it gets as arguments.
 #[derive(Debug)]
@@ -43,6 +53,11 @@ impl Core {
         self.stripes.unfaithful_judged(&mut self.cx, &mut self.durable, &mut self.logs, repair, member);
     }
 
+    /// A repair that `parent` waits for has ended.
+    pub(crate) fn repair_ended(&mut self, parent: JobId, result: Result<(), RequestError>) {
+        self.stripes.repair_ended(&mut self.cx, &mut self.durable, &mut self.logs, parent, result);
+    }
+
     /// Lets jobs that wait for memory go on. Returns whether there were any.
     pub(crate) fn pump_memory(&mut self) -> bool {
         self.stripes.pump_memory(&mut self.cx)
@@ -66,6 +81,13 @@ impl Core {
                 self.stripes.commit_records(&mut self.cx, &mut self.durable, &mut self.logs, id);
                 true
             }
+        }
+    }
+
+    /// Goes on to the next stage, unless the stop has begun again meanwhile.
+    pub(crate) fn next_stop(&mut self, from: Stop, to: Stop) {
+        if self.stop == Some(from) {
+            self.stop = Some(to);
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use parlour_units::{Member, Region};
 
-use crate::core::Core;
+use crate::core::{Core, Stop};
 use crate::durable::Due;
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
@@ -12,11 +12,10 @@ use crate::log::Logs;
 use crate::mode::Mode;
 use crate::signal::Signal;
 use crate::status::Event;
-use crate::stopping::Stop;
 
 impl Core {
     /// Starts writes of metadata that are due. Returns whether it started any.
-    pub(crate) fn pump_metadata(&mut self, hosts_wait: bool) -> bool {
+    pub(crate) fn pump_metadata(&mut self) -> bool {
         if self.stop.is_none() {
             let most = self.cx.tuning.session_records;
             let used = |session| self.logs.have_used(session, most);
@@ -26,7 +25,7 @@ impl Core {
             return false;
         }
         let logs_begun = self.durable.has_begun() || self.logs.commit_logs_are_begun(&self.cx);
-        let Some(due) = self.durable.due(&self.cx, logs_begun) else { return self.pump_stop(hosts_wait) };
+        let Some(due) = self.durable.due(&self.cx, logs_begun) else { return false };
         let started = match due {
             Due::Look => Some(self.durable.look(&mut self.cx)),
             Due::BadBlockLog => self.durable.write_bad_block_log(&mut self.cx),

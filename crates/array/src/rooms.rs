@@ -1,15 +1,16 @@
 //! The components of the array, and the routing between them.
 //!
 //! A component calls those below it, which it gets as arguments. What concerns one above it, it
-//! signals, or says with a plan's [`Progress`]; [`Rooms`] finds the component that has to act. After
-//! each call of a component its signals are handled.
+//! signals, or says with a plan's [`Progress`]; [`Rooms`] finds the component that has to act.
+//! After each call of a component its signals are handled.
 
 use parlour_units::Instant;
 
 use crate::core::Core;
 use crate::effect::{EffectId, Fault, Outcome};
 use crate::exec::job::FailedAccess;
-use crate::exec::run::{Answered, Progress};
+use crate::exec::progress::Progress;
+use crate::exec::run::Answered;
 use crate::host::Hosts;
 use crate::ids::JobId;
 use crate::job::{Kind, Owner};
@@ -103,7 +104,8 @@ impl Rooms {
             || self.maintenance.pump(&mut self.core, busy)
             || self.retry_pool_waiters()
             || self.core.pump_logs(hosts_wait)
-            || self.core.pump_metadata(hosts_wait)
+            || self.core.pump_metadata()
+            || self.core.pump_stop(hosts_wait)
     }
 
     /// Lets jobs that wait for a log buffer try again. Returns whether there were any.
@@ -138,6 +140,7 @@ impl Rooms {
             Signal::Repair { parent, window, targets } => {
                 core.stripes.start_repair(&mut core.cx, parent, window, targets);
             }
+            Signal::RepairEnded { parent, result } => core.repair_ended(parent, result),
             Signal::Repaired { job, lost } => match core.cx.jobs.kind(job) {
                 Kind::Reintegrate { region } => {
                     let region = *region;

@@ -11,7 +11,7 @@ use parlour_units::{Member, Region, Stripe};
 use crate::code::UnitSet;
 use crate::columns::Window;
 use crate::exec::job::FailedAccess;
-use crate::exec::run::Progress;
+use crate::exec::progress::Progress;
 use crate::ids::{HostId, JobId};
 use crate::job::Purpose;
 use crate::request::RequestError;
@@ -32,6 +32,8 @@ pub(crate) enum Signal {
     PassLost(Region, Vec<FailedAccess>),
     /// A member does not keep what this repair has written to it: it is to be excluded.
     Unfaithful { member: Member, repair: JobId },
+    /// A repair that `parent` waits for has ended.
+    RepairEnded { parent: JobId, result: Result<(), RequestError> },
     /// What a job could not read is repaired, or (if `lost`) some of it could not be.
     Repaired { job: JobId, lost: bool },
     /// One of the jobs of a host's request has ended.

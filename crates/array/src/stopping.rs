@@ -1,22 +1,12 @@
 //! Stopping the array: running work is finished, logs are closed, all members are flushed, and the
 //! superblocks record a clean shutdown.
 
-use crate::core::Core;
+use crate::core::{Core, Stop};
 use crate::effect::Class;
 use crate::job::Kind;
 use crate::log::Closing;
 use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
-
-/// The stages of a stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Stop {
-    Draining,
-    Flushing,
-    Table,
-    Bitmap,
-    Superblock,
-}
 
 impl Core {
     /// Begins to finish running work, and to record a clean shutdown.
@@ -48,7 +38,7 @@ impl Core {
     /// Carries out the next stage of a stop, if the one before has ended.
     pub(crate) fn pump_stop(&mut self, hosts_wait: bool) -> bool {
         // Metadata is written for the stop when no other work is under way.
-        let quiet = self.cx.jobs.alive() == 0 && !hosts_wait;
+        let quiet = self.cx.jobs.alive() == 0 && !hosts_wait && !self.durable.is_looking();
         let Some(stage) = self.stop.filter(|_| quiet) else { return false };
         if !self.cx.writes {
             self.end_stop();
@@ -93,12 +83,5 @@ impl Core {
     fn end_stop(&mut self) {
         self.stop = None;
         self.cx.mode = Mode::Stopped;
-    }
-
-    /// Goes on to the next stage, unless the stop has begun again meanwhile.
-    pub(crate) fn next_stop(&mut self, from: Stop, to: Stop) {
-        if self.stop == Some(from) {
-            self.stop = Some(to);
-        }
     }
 }

@@ -11,7 +11,7 @@ use crate::assembly::Assembly;
 use crate::columns::Window;
 use crate::context::Context;
 use crate::effect::Class;
-use crate::exec::run::Progress;
+use crate::exec::progress::Progress;
 use crate::format::bad_block_log::{BadBlockLog, Full};
 use crate::format::banks::{Banks, Newest, sequence_of_session};
 use crate::geometry::Geometry;

@@ -3,7 +3,8 @@
 //!
 //! - A region's dirty bit is durable before the first write to the region.
 //! - Data and parity are durable before a dirty bit is cleared ([`super::cleaning`]).
-//! - A region that absent members may miss is marked before it is written to ([`super::returning`]).
+//! - A region that absent members may miss is marked before it is written to
+//!   ([`super::returning`]).
 //!
 //! At most one write of the bitmap is under way; changes that come meanwhile go into the next one.
 
@@ -12,9 +13,10 @@ use parlour_units::{Instant, Region, Slot, Stripe};
 use super::cleaning::Cleaning;
 use super::resyncing::{Ended, Resyncing};
 use super::versions::Versions;
+use super::write::write_to_all;
 use crate::context::Context;
 use crate::effect::Class;
-use crate::exec::run::Progress;
+use crate::exec::progress::Progress;
 use crate::format::banks::sequence_of_session;
 use crate::format::bitmap::{Bits, StoredBitmap};
 use crate::ids::JobId;
@@ -542,7 +544,7 @@ impl Bitmap {
         let at = cx.geometry.bitmap_at(bank);
         self.writing = Some(map);
         let id = cx.jobs.start(Kind::Bitmap, Class::Metadata);
-        (id, super::write_to_all(cx, id, at, (block, length), !is_planted(Bug::MapNotDurable)))
+        (id, write_to_all(cx, id, at, (block, length), !is_planted(Bug::MapNotDurable)))
     }
 
     /// The bitmap was written, except on members that are excluded for it. Returns its sequence

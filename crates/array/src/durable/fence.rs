@@ -15,7 +15,7 @@ use parlour_units::{Duration, Instant, Member};
 use crate::context::Context;
 use crate::effect::{Action, Class};
 use crate::exec::job::FailedAccess;
-use crate::exec::run::Progress;
+use crate::exec::progress::Progress;
 use crate::format::superblock::{SUPERBLOCK_BYTES, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;

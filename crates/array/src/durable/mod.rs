@@ -10,8 +10,9 @@ pub(crate) mod returning;
 mod superblocks;
 mod tables;
 mod versions;
+mod write;
 
-use parlour_units::{Instant, Member, Region, Sector, Sectors, Slot};
+use parlour_units::{Instant, Member, Region, Slot};
 
 pub(crate) use self::bad_blocks::BadBlocks;
 pub(crate) use self::bitmap::Bitmap;
@@ -22,13 +23,12 @@ use self::tables::Tables;
 pub(crate) use self::tables::WrittenTable;
 use crate::context::Context;
 use crate::exec::job::FailedAccess;
-use crate::exec::run::Progress;
+use crate::exec::progress::Progress;
 use crate::format::bitmap::TableEntry;
 use crate::format::horizon::{SESSION_END, sequences_are_used};
 use crate::identity::Identity;
 use crate::ids::JobId;
 use crate::mode::Mode;
-use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 use crate::roster::SlotState;
 
@@ -447,22 +447,4 @@ impl Durable {
             self.bitmap.idle_regions_flushed(cx, live);
         }
     }
-}
-
-/// Writes the same metadata to all standing members.
-fn write_to_all(
-    cx: &mut Context,
-    id: JobId,
-    at: Sector,
-    (block, length): (Vec<u8>, Sectors),
-    durable: bool,
-) -> Progress {
-    let job = cx.jobs.get_mut(id);
-    job.metadata = block;
-    job.plan.strategy = Strategy::Metadata;
-    for (slot, _) in cx.roster.standing() {
-        job.plan.write(slot, at, Span::new(Source::Metadata, Sectors::ZERO, length), durable);
-    }
-    let turn = cx.roster.turn();
-    cx.start_plan(id, turn, None, &[])
 }

@@ -12,7 +12,7 @@ use parlour_units::{Member, Slot};
 use crate::context::Context;
 use crate::effect::{Action, Class};
 use crate::exec::job::FailedAccess;
-use crate::exec::run::Progress;
+use crate::exec::progress::Progress;
 use crate::format::superblock::{Entry, EntryState, Recorded, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;

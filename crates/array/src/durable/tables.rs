@@ -4,9 +4,10 @@
 use parlour_units::Region;
 
 use super::versions::Versions;
+use super::write::write_to_all;
 use crate::context::Context;
 use crate::effect::Class;
-use crate::exec::run::Progress;
+use crate::exec::progress::Progress;
 use crate::format::banks::sequence_of_session;
 use crate::format::bitmap::{TableEntry, encode_table};
 use crate::ids::JobId;
@@ -84,7 +85,7 @@ impl Tables {
         self.writing = Some(Writing { sequence, regions, table });
         let at = cx.geometry.table_at(bank);
         let id = cx.jobs.start(Kind::Table, Class::Metadata);
-        (id, super::write_to_all(cx, id, at, (block, length), !is_planted(Bug::TableNotDurable)))
+        (id, write_to_all(cx, id, at, (block, length), !is_planted(Bug::TableNotDurable)))
     }
 
     /// The table was written, except on members that are excluded for it.

@@ -7,5 +7,6 @@ pub(crate) mod effects;
 pub(crate) mod failures;
 pub(crate) mod job;
 pub(crate) mod locks;
+pub(crate) mod progress;
 pub(crate) mod run;
 pub(crate) mod scratch;

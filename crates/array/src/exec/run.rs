@@ -4,26 +4,13 @@
 use parlour_units::Sectors;
 
 use super::job::{FailedAccess, NOBODY};
+use super::progress::Progress;
 use crate::buffer::{BufferId, Slice};
 use crate::context::Context;
 use crate::effect::{Action, Effect, EffectId, Fault, Outcome};
 use crate::ids::JobId;
 use crate::plan::{Source, Target};
-
-/// The state of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "the job's owner has to go on"]
-pub(crate) enum Progress {
-    /// Some of its effects are not answered yet.
-    Running,
-    /// Its log records have to be durable before it goes on: see
-    /// [`Plan::commit_before`](crate::plan::Plan).
-    Commits,
-    /// It is carried out.
-    Done,
-    /// Some step failed, and all others of its phase are answered.
-    Broken,
-}
+use crate::signal::Signal;
 
 /// The consequences of an answered effect, beyond its job.
 #[derive(Debug)]
@@ -69,6 +56,38 @@ impl Context {
         job.failures.clear();
         job.differing.clear();
         self.next_phase(id)
+    }
+
+    /// Starts a job's plan, as [`Context::start_plan`] does. What its owner has to do then is
+    /// signalled.
+    pub(crate) fn run(
+        &mut self,
+        id: JobId,
+        turn: u64,
+        host: Option<(BufferId, Sectors)>,
+        reservations: &[(BufferId, Sectors)],
+    ) {
+        let progress = self.start_plan(id, turn, host, reservations);
+        self.signal_progress(id, progress);
+    }
+
+    /// The same for a plan on metadata or buffers of the array, for members as they are now.
+    pub(crate) fn run_own(&mut self, id: JobId) {
+        let turn = self.roster.turn();
+        self.run(id, turn, None, &[]);
+    }
+
+    /// A plan goes on.
+    pub(crate) fn go_on(&mut self, id: JobId) {
+        let progress = self.next_phase(id);
+        self.signal_progress(id, progress);
+    }
+
+    /// What a plan's owner has to do is signalled.
+    pub(crate) fn signal_progress(&mut self, id: JobId, progress: Progress) {
+        if progress != Progress::Running {
+            self.signal(Signal::Progress(id, progress));
+        }
     }
 
     /// Hands out the next phase, if there is one and the owner need not act before.

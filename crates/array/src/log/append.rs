@@ -4,7 +4,6 @@ pub(super) mod closing;
 
 use parlour_units::{Region, Sector, Sectors};
 
-
 use super::{Reservation, SegmentState};
 use crate::context::Context;
 use crate::durable::Durable;

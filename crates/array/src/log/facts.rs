@@ -1,7 +1,6 @@
 //! What is so in the logs: whether a region is recovering, suspended or lost, and whether its
 //! writes are logged.
 
-
 use parlour_units::{Region, Sector, Slot, Stripe};
 
 use crate::context::Context;

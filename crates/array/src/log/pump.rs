@@ -1,6 +1,5 @@
 //! What the logs do by themselves: making room, writing entries, recovering, reintegrating.
 
-
 use parlour_units::Region;
 
 use crate::context::Context;

@@ -18,7 +18,6 @@ pub(super) mod state;
 mod suspend;
 mod unrecoverable;
 
-
 use parlour_units::Region;
 
 use crate::buffer::BufferId;
@@ -27,12 +26,10 @@ use crate::durable::Durable;
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::Kind;
+use crate::log::Logs;
 use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::plan::without_done;
-use crate::log::reintegrate::state::{
-    HalfDone, Reintegration,
-};
-use crate::log::Logs;
+use crate::log::reintegrate::state::{HalfDone, Reintegration};
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 

@@ -1,6 +1,5 @@
 //! Asking for parity that is up to date, and letting go of it.
 
-
 use parlour_units::Region;
 
 use crate::context::Context;

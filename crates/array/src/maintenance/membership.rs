@@ -3,7 +3,7 @@
 
 use parlour_units::{Member, Slot};
 
-use super::Maintenance;
+use super::state::Maintenance;
 use crate::admin_error::AdminError;
 use crate::core::Core;
 use crate::effect::Fault;
@@ -15,8 +15,8 @@ use crate::signal::Signal;
 use crate::status::{Event, FailureCause};
 
 impl Maintenance {
-    /// The array was opened: a rebuild that was under way goes on at its recorded frontier, what was
-    /// lost with missing members is settled, and a spare takes the place of one.
+    /// The array was opened: a rebuild that was under way goes on at its recorded frontier, what
+    /// was lost with missing members is settled, and a spare takes the slot of one.
     pub(crate) fn take_up(&mut self, core: &mut Core) {
         for slot in core.cx.roster.slots() {
             if core.cx.roster.state(slot) == SlotState::Rebuilding {

@@ -4,9 +4,9 @@
 //! stripe's lock uses the new member if the stripe is rebuilt, and works without it if not. The
 //! frontier is recorded on the members after a flush of the new member.
 
-use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
+use parlour_units::{Sector, Sectors, Slot, Stripe};
 
-use super::Maintenance;
+use super::state::{Maintenance, Rebuild};
 use crate::code::UnitSet;
 use crate::context::Context;
 use crate::durable::Durable;
@@ -20,20 +20,6 @@ use crate::request::RequestError;
 use crate::signal::Signal;
 use crate::status::Event;
 use crate::stripe::Stripes;
-
-/// A rebuild that is under way.
-#[derive(Debug)]
-pub(super) struct Rebuild {
-    slot: Slot,
-    began: (Instant, u64),
-    checkpointing: bool,
-    /// The number of its jobs under way.
-    running: u32,
-    /// It met stripes that cannot be computed, and waits for a command.
-    pub(super) stopped: bool,
-    /// A command said to go on while its jobs were still under way.
-    again: bool,
-}
 
 impl Maintenance {
     /// The slot that is being rebuilt.

@@ -4,7 +4,7 @@
 
 use parlour_units::{Region, Stripe};
 
-use super::Maintenance;
+use super::state::Maintenance;
 use crate::code::UnitSet;
 use crate::context::Context;
 use crate::durable::Durable;

@@ -1,9 +1,9 @@
 //! Scrub: all redundancy is read and compared. Mismatches are counted and listed. They are repaired
 //! only on request, because a comparison alone does not show which side is right.
 
-use parlour_units::{Instant, Stripe};
+use parlour_units::Stripe;
 
-use super::Maintenance;
+use super::state::{Maintenance, Scrub};
 use crate::admin_error::AdminError;
 use crate::code::UnitSet;
 use crate::columns::Window;
@@ -19,15 +19,6 @@ use crate::stripe::Stripes;
 
 /// The greatest number of mismatches that are listed; more are only counted.
 const LISTED: usize = 1_000;
-
-/// A scrub that is under way.
-#[derive(Debug)]
-pub(super) struct Scrub {
-    front: Frontier,
-    repair: Repair,
-    began: (Instant, u64),
-    report: ScrubReport,
-}
 
 impl Maintenance {
     /// Begins a scrub of the whole array.

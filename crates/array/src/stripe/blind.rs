@@ -3,37 +3,21 @@
 
 use parlour_units::Unit;
 
-use super::Stripes;
-use super::hull;
 use crate::code::UnitSet;
 use crate::columns::Window;
 use crate::context::Context;
-use crate::durable::Durable;
-use crate::durable::bad_blocks;
+use crate::durable::{Durable, bad_blocks};
 use crate::ids::JobId;
 use crate::job::{Blind, Gate, Purpose, Stage};
 use crate::log::Logs;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::signal::Signal;
+use crate::stripe::state::{Stripes, hull};
 
 impl Stripes {
-    /// A stripe job's plan is done. If it wrote to blocks on the bad-block log, the job waits until
-    /// it is durable that they are off it.
-    pub(crate) fn stripe_carried_out(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        id: JobId,
-    ) {
-        if self.pass_unlisted(cx, durable, id) {
-            self.stripe_done(cx, durable, logs, id);
-        }
-    }
-
     /// Passes when it is durable that blocks which the job has written are off the bad-block log.
-    fn pass_unlisted(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) -> bool {
+    pub(super) fn pass_unlisted(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) -> bool {
         let is_durable = durable.bad_blocks().is_durable(&cx.roster.listed);
         let job = cx.jobs.get_mut(id);
         let passes = !job.unlisted || is_durable;

@@ -9,13 +9,11 @@ use crate::durable::Durable;
 use crate::format::segment::RecordKind;
 use crate::ids::JobId;
 use crate::job::{Blind, Kind, Purpose, StripeJob};
-use crate::log::Logs;
-use crate::log::Reservation;
+use crate::log::{Logs, Reservation};
 use crate::plan::{LogMethod, Lost, StripeView, StripeWrite};
 use crate::planted::{Bug, is_planted};
+use crate::stripe::state::Stripes;
 use crate::update;
-
-use super::Stripes;
 
 impl Stripes {
     /// Builds the plan for the array as it now is.

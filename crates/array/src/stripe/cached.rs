@@ -2,7 +2,6 @@
 
 use parlour_units::{Sectors, Stripe};
 
-use super::Stripes;
 use crate::buffer::BufferId;
 use crate::cache::Cached;
 use crate::columns::Piece;
@@ -11,6 +10,7 @@ use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
 use crate::plan::Content;
 use crate::planted::{Bug, is_planted};
+use crate::stripe::state::Stripes;
 
 impl Stripes {
     /// Takes the content of the columns that a write is about to overwrite out of the cache. The

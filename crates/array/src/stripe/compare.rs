@@ -2,7 +2,6 @@
 
 use parlour_units::Unit;
 
-use super::Stripes;
 use crate::code::UnitSet;
 use crate::columns::Columns;
 use crate::context::Context;
@@ -14,6 +13,7 @@ use crate::log::Logs;
 use crate::planted::{Bug, is_planted};
 use crate::report::Repair;
 use crate::signal::Signal;
+use crate::stripe::state::Stripes;
 
 impl Stripes {
     /// A stripe's comparison, or its repair, is done.
@@ -105,10 +105,5 @@ impl Stripes {
         job.window.columns = Columns::new(from, from + block);
         self.replan(cx, id);
         true
-    }
-
-    pub(crate) fn report_mismatch(&mut self, cx: &mut Context, id: JobId, repaired: bool) {
-        let window = cx.jobs.stripe(id).window;
-        cx.signal(Signal::Mismatch { window, repaired });
     }
 }

@@ -1,19 +1,18 @@
 //! The gates that a job passes on its way to its plan.
 
+
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::exec::locks;
 use crate::ids::JobId;
 use crate::job::{Blind, Gate, Purpose, Stage, StripeJob};
-use crate::log::Logs;
-use crate::log::Reserved;
+use crate::log::{Logs, Reserved};
 use crate::plan::{LogMethod, Lost};
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::signal::Signal;
+use crate::stripe::state::Stripes;
 use crate::update;
-
-use super::Stripes;
 
 impl Stripes {
     pub(super) fn memory_gate(&mut self, cx: &mut Context, id: JobId) -> Gate {
@@ -214,30 +213,6 @@ impl Stripes {
             return Gate::Ends(Err(RequestError::Lost));
         }
         logs.settle_gate(cx, durable, cancels, id)
-    }
-
-    pub(crate) fn give_back_reservations(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        id: JobId,
-    ) {
-        let job = cx.jobs.stripe(id);
-        let reservations = std::mem::take(&mut job.reservations);
-        job.fragments.clear();
-        job.method = None;
-        job.committed = false;
-        logs.give_back_commit_space(cx, id);
-        logs.give_back(&reservations);
-        logs.after_reservations(cx, durable, &reservations);
-    }
-
-    /// There is no space or memory for what the job needs: it ends.
-    pub(super) fn refuse(&mut self, cx: &mut Context, durable: &mut Durable, logs: &mut Logs, id: JobId) {
-        let purpose = cx.jobs.stripe(id).purpose;
-        let result = if self.had_without_repair(cx, purpose) { Ok(()) } else { Err(cx.refusal()) };
-        self.end_stripe(cx, durable, logs, id, result);
     }
 
     pub(super) fn plan_gate(

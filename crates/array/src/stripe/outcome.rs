@@ -8,15 +8,81 @@ use crate::durable::Durable;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
-use crate::job::{ATTEMPTS, Blind, Kind, Purpose, Stage};
+use crate::job::{ATTEMPTS, Blind, Kind, Purpose};
 use crate::log::Logs;
 use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::signal::Signal;
-
-use super::Stripes;
+use crate::stripe::state::Stripes;
 
 impl Stripes {
+    /// A stripe job's plan is done. If it wrote to blocks on the bad-block log, the job waits until
+    /// it is durable that they are off it.
+    pub(crate) fn stripe_carried_out(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        if self.pass_unlisted(cx, durable, id) {
+            self.stripe_done(cx, durable, logs, id);
+        }
+    }
+
+    /// A repair that `parent` waits for has ended.
+    pub(crate) fn repair_ended(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        parent: JobId,
+        result: Result<(), RequestError>,
+    ) {
+        let job = cx.jobs.get_mut(parent);
+        job.unrepaired |= result.is_err();
+        job.repairs -= 1;
+        if let Some((window, targets)) = job.repairs_to_come.pop_front() {
+            self.start_repair(cx, parent, window, targets);
+        } else if job.repairs == 0 {
+            self.repairs_done(cx, durable, logs, parent);
+        }
+    }
+
+    /// All repairs that a job waited for have ended.
+    pub(crate) fn repairs_done(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        let lost = cx.jobs.get(id).unrepaired;
+        match cx.jobs.get(id).kind {
+            Some(Kind::Stripe(_)) => self.stripe_repaired(cx, durable, logs, id, lost),
+            _ => cx.signal(Signal::Repaired { job: id, lost }),
+        }
+    }
+
+    /// What the job could not read was repaired, or (if `lost`) could not be.
+    pub(crate) fn stripe_repaired(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+        lost: bool,
+    ) {
+        cx.jobs.get_mut(id).unrepaired = false;
+        if cx.jobs.stripe(id).blind == Blind::Wrote {
+            self.end_stripe(cx, durable, logs, id, Ok(()));
+        } else if !lost {
+            self.replan(cx, id);
+        } else if !self.compare_on(cx, durable, logs, id) && !self.write_blindly(cx, durable, logs, id) {
+            self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
+        }
+    }
+
     /// A stripe job's plan is done.
     pub(crate) fn stripe_done(
         &mut self,
@@ -164,127 +230,5 @@ impl Stripes {
             cx.jobs.stripe(id).window.columns = first;
         }
         another
-    }
-
-    pub(crate) fn replan(&mut self, cx: &mut Context, id: JobId) {
-        let job = cx.jobs.stripe(id);
-        if job.committed {
-            // The records count, however much of the data is written: from here on the stripe is
-            // updated in place.
-            job.committed = false;
-            job.method = None;
-        }
-        cx.jobs.stripe(id).stage = Stage::Lock;
-        cx.runnable.push_back(id);
-    }
-
-    /// Gives back the lock and the hold on the parity.
-    pub(crate) fn let_go_of_stripe(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
-        let job = cx.jobs.stripe(id);
-        let (stripe, region) = (job.window.stripe, job.region);
-        if std::mem::take(&mut job.holds_parity) {
-            logs.let_go_of_parity(region);
-        }
-        if std::mem::take(&mut cx.jobs.stripe(id).locked) {
-            let runnable = &mut cx.runnable;
-            cx.locks.release(stripe, |job| runnable.push_back(job));
-            logs.wake_parity_repairers(cx);
-        }
-    }
-
-    /// Ends a stripe job and gives back all that it holds.
-    pub(crate) fn end_stripe(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        id: JobId,
-        result: Result<(), RequestError>,
-    ) {
-        if result.is_err() && cx.jobs.stripe(id).repairing {
-            self.report_mismatch(cx, id, false);
-        }
-        self.let_go_of_stripe(cx, logs, id);
-        let job = cx.jobs.stripe(id);
-        if !job.reservations.is_empty() || !job.commit_space.is_zero() {
-            self.give_back_reservations(cx, durable, logs, id);
-        }
-        self.end_landing(cx, logs, id);
-        let job = cx.jobs.stripe(id);
-        let (region, memory, purpose, host) = (job.region, job.memory, job.purpose, job.host);
-        let stripe = job.window.stripe;
-        if job.writing {
-            durable.bitmap_mut().leave(cx, region);
-        }
-        cx.scratch.release(memory);
-        cx.jobs.end(id);
-        match purpose {
-            Purpose::Read | Purpose::Write => {
-                let host = host.expect("a host waits for it");
-                cx.signal(Signal::HostJobDone(host, result));
-            }
-            Purpose::Repair { parent } => self.repair_ended(cx, durable, logs, parent, result),
-            Purpose::Rebuild { .. } | Purpose::Resync { .. } | Purpose::Scrub { .. } => {
-                cx.signal(Signal::MaintenanceStripeEnded { purpose, stripe, result });
-            }
-        }
-    }
-
-    /// Whether this repair may end successfully without a result, because the job that waits for it
-    /// can do without it. A scrub cannot: it would ask for the same repair again.
-    pub(super) fn had_without_repair(&self, cx: &Context, purpose: Purpose) -> bool {
-        let Purpose::Repair { parent } = purpose else { return false };
-        let waits = &cx.jobs.get(parent).kind;
-        !matches!(waits, Some(Kind::Stripe(job)) if matches!(job.purpose, Purpose::Scrub { .. }))
-    }
-
-    /// Whether a write whose plan failed may have changed the content of members, or is committed.
-    /// (Plans read before they write.)
-    pub(super) fn has_perhaps_written(&self, cx: &Context, id: JobId) -> bool {
-        let job = cx.jobs.get(id);
-        let Some(Kind::Stripe(stripe)) = &job.kind else { unreachable!("a stripe job") };
-        let begun = &job.plan.steps[..job.next_step as usize];
-        let writes = begun.iter().any(|step| step.action.changes());
-        writes || stripe.committed || stripe.entry.is_some()
-    }
-
-    /// The data of a committed write is on its members, as far as it will ever be.
-    pub(super) fn end_landing(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
-        let job = cx.jobs.stripe(id);
-        if let (Some((name, epoch)), region) = (job.entry.take(), job.region) {
-            logs.landed(cx, region, name, epoch);
-        }
-    }
-
-    /// The data of a committed write is not on its members, although they stand. Its records count
-    /// until it is durable that the region is to be resynced.
-    pub(super) fn give_up_landing(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
-        if let Some((name, _)) = cx.jobs.stripe(id).entry {
-            let commits = &mut logs.commits;
-            commits.keep(name);
-            commits.orphan(name);
-        }
-    }
-
-    /// A maintenance job goes on to the next columns of its stripe, or ends.
-    pub(crate) fn next_window(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        id: JobId,
-    ) {
-        let unit = cx.geometry.layout().unit_length();
-        let (slice, block) = (cx.tuning.slice, cx.geometry.block());
-        let job = cx.jobs.stripe(id);
-        let slice = if job.block_by_block { block } else { slice };
-        let from = job.window.columns.to;
-        if from == unit {
-            self.end_stripe(cx, durable, logs, id, Ok(()));
-            return;
-        }
-        job.window.columns = Columns::new(from, (from + slice).min(unit));
-        job.stage = Stage::Plan;
-        cx.runnable.push_back(id);
     }
 }

@@ -3,8 +3,6 @@
 
 use parlour_units::{Member, Sectors, Slot, Unit};
 
-use super::StripeWork;
-use super::Stripes;
 use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::context::Context;
@@ -12,10 +10,11 @@ use crate::durable::Durable;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
-use crate::job::{Blind, Kind, Probe, Purpose, StripeJob};
+use crate::job::{Probe, Purpose, StripeJob};
 use crate::log::Logs;
 use crate::request::RequestError;
 use crate::signal::Signal;
+use crate::stripe::state::{StripeWork, Stripes};
 
 /// The number of repairs of one job that run at once.
 const REPAIRS_AT_ONCE: u32 = 4;
@@ -40,25 +39,6 @@ impl Stripes {
         job.repairs += 1;
         let purpose = Purpose::Repair { parent };
         self.start_stripe(cx, StripeWork::own(purpose, window, targets));
-    }
-
-    /// A repair that `parent` waits for has ended.
-    pub(crate) fn repair_ended(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        parent: JobId,
-        result: Result<(), RequestError>,
-    ) {
-        let job = cx.jobs.get_mut(parent);
-        job.unrepaired |= result.is_err();
-        job.repairs -= 1;
-        if let Some((window, targets)) = job.repairs_to_come.pop_front() {
-            self.start_repair(cx, parent, window, targets);
-        } else if job.repairs == 0 {
-            self.repairs_done(cx, durable, logs, parent);
-        }
     }
 
     /// Copies that are not in sync are repaired block by block, and only blocks that cannot be
@@ -194,39 +174,5 @@ impl Stripes {
         let more = units.iter().any(|unit| !targets.has(*unit));
         units.into_iter().for_each(|unit| targets.insert(unit));
         copies && more
-    }
-
-    /// All repairs that a job waited for have ended.
-    pub(crate) fn repairs_done(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        id: JobId,
-    ) {
-        let lost = cx.jobs.get(id).unrepaired;
-        match cx.jobs.get(id).kind {
-            Some(Kind::Stripe(_)) => self.stripe_repaired(cx, durable, logs, id, lost),
-            _ => cx.signal(Signal::Repaired { job: id, lost }),
-        }
-    }
-
-    /// What the job could not read was repaired, or (if `lost`) could not be.
-    pub(crate) fn stripe_repaired(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        id: JobId,
-        lost: bool,
-    ) {
-        cx.jobs.get_mut(id).unrepaired = false;
-        if cx.jobs.stripe(id).blind == Blind::Wrote {
-            self.end_stripe(cx, durable, logs, id, Ok(()));
-        } else if !lost {
-            self.replan(cx, id);
-        } else if !self.compare_on(cx, durable, logs, id) && !self.write_blindly(cx, durable, logs, id) {
-            self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
-        }
     }
 }

@@ -4,12 +4,10 @@ use parlour_units::{Region, Sectors, Slot};
 
 use crate::context::Context;
 use crate::effect::{Action, Class};
-use crate::format::commit_entry::{
-    CommitPart, EntryHeader, Told,
-};
+use crate::format::commit_entry::{CommitPart, EntryHeader, Told};
 use crate::job::Kind;
-use crate::log::ring::Placed;
 use crate::log::Logs;
+use crate::log::ring::Placed;
 use crate::plan::{Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 

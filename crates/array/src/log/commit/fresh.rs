@@ -5,13 +5,11 @@ use parlour_units::Slot;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::exec::job::FailedAccess;
-use crate::format::commit_entry::{
-    CommitPart, Told,
-};
+use crate::format::commit_entry::{CommitPart, Told};
 use crate::ids::JobId;
 use crate::job::Kind;
-use crate::log::ring::Ring;
 use crate::log::Logs;
+use crate::log::ring::Ring;
 use crate::signal::Signal;
 
 impl Logs {

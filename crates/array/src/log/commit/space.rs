@@ -5,8 +5,8 @@ use parlour_units::Sectors;
 use crate::context::Context;
 use crate::format::commit_entry::entry_length;
 use crate::ids::JobId;
-use crate::log::commit::entry::commit_slot;
 use crate::log::Logs;
+use crate::log::commit::entry::commit_slot;
 use crate::plan::LogMethod;
 
 impl Logs {

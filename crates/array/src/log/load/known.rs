@@ -1,6 +1,5 @@
 //! A region's log is known, or given up.
 
-
 use parlour_units::Region;
 
 use crate::context::Context;

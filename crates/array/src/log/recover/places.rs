@@ -1,11 +1,10 @@
 //! Where units of a region are that is being recovered.
 
-
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 use crate::context::Context;
-use crate::log::recover::redo::Run;
 use crate::log::Logs;
+use crate::log::recover::redo::Run;
 
 impl Logs {
     pub(in crate::log) fn is_unit_there(

@@ -1,6 +1,5 @@
 //! The passes of a reintegration, one after the other, up to its end.
 
-
 use parlour_units::Region;
 
 use crate::context::Context;
@@ -8,8 +7,8 @@ use crate::durable::Durable;
 use crate::effect::Class;
 use crate::ids::JobId;
 use crate::job::Kind;
-use crate::log::commit::logs::EntryName;
 use crate::log::Logs;
+use crate::log::commit::logs::EntryName;
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 

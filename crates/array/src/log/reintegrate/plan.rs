@@ -1,5 +1,5 @@
-//! The plan of a reintegration: which parts of records are applied, in which passes, and the steps of
-//! a pass.
+//! The plan of a reintegration: which parts of records are applied, in which passes, and the steps
+//! of a pass.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,9 @@ use crate::context::Context;
 use crate::effect::Action;
 use crate::format::commit_entry::intents_length;
 use crate::format::segment::{Record, RecordKind};
-use crate::log::commit::entry::commit_slot;
-use crate::log::reintegrate::state::{
-    Apply, Reintegration, Run, SegmentRead, Suspect, is_suspect,
-};
 use crate::log::Logs;
+use crate::log::commit::entry::commit_slot;
+use crate::log::reintegrate::state::{Apply, Reintegration, Run, SegmentRead, Suspect, is_suspect};
 use crate::plan::{Expected, Plan, Source, Span, Strategy};
 use crate::planted::{Bug, is_planted};
 

@@ -11,13 +11,12 @@
 //! (Without `journal` there are no intents, and records that are in memory only would make the stop
 //! unclean: there the log is given up.)
 
-
 use parlour_units::Region;
 
 use crate::context::Context;
+use crate::log::Logs;
 use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::state::HalfDone;
-use crate::log::Logs;
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 use crate::update;

@@ -3,7 +3,6 @@
 //! reintegration goes on without it. So only blocks are lost whose last redundancy was there, and
 //! not the whole log of the region.
 
-
 use parlour_units::{Region, Sector, Unit};
 
 use crate::columns::Window;
@@ -11,9 +10,9 @@ use crate::context::Context;
 use crate::durable::bad_blocks;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
+use crate::log::Logs;
 use crate::log::reintegrate::plan::sectors;
 use crate::log::reintegrate::state::{Apply, Suspect, is_suspect};
-use crate::log::Logs;
 
 impl Logs {
     /// Drops parity whose member was lost: it is no longer updated.

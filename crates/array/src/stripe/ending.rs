@@ -1,0 +1,166 @@
+//! How jobs go back to an earlier gate, go on to their next window, or end and give back all that
+//! they hold.
+
+
+use crate::columns::Columns;
+use crate::context::Context;
+use crate::durable::Durable;
+use crate::ids::JobId;
+use crate::job::{Kind, Purpose, Stage};
+use crate::log::Logs;
+use crate::request::RequestError;
+use crate::signal::Signal;
+use crate::stripe::state::Stripes;
+
+impl Stripes {
+    /// Ends a stripe job and gives back all that it holds.
+    pub(crate) fn end_stripe(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+        result: Result<(), RequestError>,
+    ) {
+        if result.is_err() && cx.jobs.stripe(id).repairing {
+            self.report_mismatch(cx, id, false);
+        }
+        self.let_go_of_stripe(cx, logs, id);
+        let job = cx.jobs.stripe(id);
+        if !job.reservations.is_empty() || !job.commit_space.is_zero() {
+            self.give_back_reservations(cx, durable, logs, id);
+        }
+        self.end_landing(cx, logs, id);
+        let job = cx.jobs.stripe(id);
+        let (region, memory, purpose, host) = (job.region, job.memory, job.purpose, job.host);
+        let stripe = job.window.stripe;
+        if job.writing {
+            durable.bitmap_mut().leave(cx, region);
+        }
+        cx.scratch.release(memory);
+        cx.jobs.end(id);
+        match purpose {
+            Purpose::Read | Purpose::Write => {
+                let host = host.expect("a host waits for it");
+                cx.signal(Signal::HostJobDone(host, result));
+            }
+            Purpose::Repair { parent } => cx.signal(Signal::RepairEnded { parent, result }),
+            Purpose::Rebuild { .. } | Purpose::Resync { .. } | Purpose::Scrub { .. } => {
+                cx.signal(Signal::MaintenanceStripeEnded { purpose, stripe, result });
+            }
+        }
+    }
+
+    /// Gives back the lock and the hold on the parity.
+    pub(crate) fn let_go_of_stripe(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
+        let job = cx.jobs.stripe(id);
+        let (stripe, region) = (job.window.stripe, job.region);
+        if std::mem::take(&mut job.holds_parity) {
+            logs.let_go_of_parity(region);
+        }
+        if std::mem::take(&mut cx.jobs.stripe(id).locked) {
+            let runnable = &mut cx.runnable;
+            cx.locks.release(stripe, |job| runnable.push_back(job));
+            logs.wake_parity_repairers(cx);
+        }
+    }
+
+    pub(crate) fn replan(&mut self, cx: &mut Context, id: JobId) {
+        let job = cx.jobs.stripe(id);
+        if job.committed {
+            // The records count, however much of the data is written: from here on the stripe is
+            // updated in place.
+            job.committed = false;
+            job.method = None;
+        }
+        cx.jobs.stripe(id).stage = Stage::Lock;
+        cx.runnable.push_back(id);
+    }
+
+    /// Whether this repair may end successfully without a result, because the job that waits for it
+    /// can do without it. A scrub cannot: it would ask for the same repair again.
+    pub(super) fn had_without_repair(&self, cx: &Context, purpose: Purpose) -> bool {
+        let Purpose::Repair { parent } = purpose else { return false };
+        let waits = &cx.jobs.get(parent).kind;
+        !matches!(waits, Some(Kind::Stripe(job)) if matches!(job.purpose, Purpose::Scrub { .. }))
+    }
+
+    /// The data of a committed write is on its members, as far as it will ever be.
+    pub(super) fn end_landing(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
+        let job = cx.jobs.stripe(id);
+        if let (Some((name, epoch)), region) = (job.entry.take(), job.region) {
+            logs.landed(cx, region, name, epoch);
+        }
+    }
+
+    pub(crate) fn give_back_reservations(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        let job = cx.jobs.stripe(id);
+        let reservations = std::mem::take(&mut job.reservations);
+        job.fragments.clear();
+        job.method = None;
+        job.committed = false;
+        logs.give_back_commit_space(cx, id);
+        logs.give_back(&reservations);
+        logs.after_reservations(cx, durable, &reservations);
+    }
+
+    /// A maintenance job goes on to the next columns of its stripe, or ends.
+    pub(crate) fn next_window(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+    ) {
+        let unit = cx.geometry.layout().unit_length();
+        let (slice, block) = (cx.tuning.slice, cx.geometry.block());
+        let job = cx.jobs.stripe(id);
+        let slice = if job.block_by_block { block } else { slice };
+        let from = job.window.columns.to;
+        if from == unit {
+            self.end_stripe(cx, durable, logs, id, Ok(()));
+            return;
+        }
+        job.window.columns = Columns::new(from, (from + slice).min(unit));
+        job.stage = Stage::Plan;
+        cx.runnable.push_back(id);
+    }
+
+    /// There is no space or memory for what the job needs: it ends.
+    pub(super) fn refuse(&mut self, cx: &mut Context, durable: &mut Durable, logs: &mut Logs, id: JobId) {
+        let purpose = cx.jobs.stripe(id).purpose;
+        let result = if self.had_without_repair(cx, purpose) { Ok(()) } else { Err(cx.refusal()) };
+        self.end_stripe(cx, durable, logs, id, result);
+    }
+
+    pub(crate) fn report_mismatch(&mut self, cx: &mut Context, id: JobId, repaired: bool) {
+        let window = cx.jobs.stripe(id).window;
+        cx.signal(Signal::Mismatch { window, repaired });
+    }
+
+    /// The data of a committed write is not on its members, although they stand. Its records count
+    /// until it is durable that the region is to be resynced.
+    pub(super) fn give_up_landing(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
+        if let Some((name, _)) = cx.jobs.stripe(id).entry {
+            let commits = &mut logs.commits;
+            commits.keep(name);
+            commits.orphan(name);
+        }
+    }
+
+    /// Whether a write whose plan failed may have changed the content of members, or is committed.
+    /// (Plans read before they write.)
+    pub(super) fn has_perhaps_written(&self, cx: &Context, id: JobId) -> bool {
+        let job = cx.jobs.get(id);
+        let Some(Kind::Stripe(stripe)) = &job.kind else { unreachable!("a stripe job") };
+        let begun = &job.plan.steps[..job.next_step as usize];
+        let writes = begun.iter().any(|step| step.action.changes());
+        writes || stripe.committed || stripe.entry.is_some()
+    }
+}

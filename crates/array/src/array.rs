@@ -15,20 +15,13 @@ use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Sector, Sectors};
 
 use crate::buffer::{BufferId, Slice};
-use crate::context::{Context, Start};
-use crate::core::Core;
-use crate::durable::Durable;
 use crate::effect::{Action, Effect, EffectId, Outcome};
 use crate::geometry::Geometry;
-use crate::host::Hosts;
 use crate::layout::Location;
-use crate::log::Logs;
-use crate::maintenance::Maintenance;
 use crate::mode::Mode;
 use crate::request::{Completion, Request};
 use crate::rooms::Rooms;
 use crate::status::Event;
-use crate::stripe::Stripes;
 
 /// A disk array. See the module for how to drive it.
 #[derive(Debug)]
@@ -36,32 +29,7 @@ pub struct Array {
     pub(crate) rooms: Rooms,
 }
 
-/// The parts of which an array consists.
-pub(crate) struct Parts {
-    pub(crate) start: Start,
-    pub(crate) durable: Durable,
-    pub(crate) logs: Logs,
-}
-
 impl Array {
-    /// An array from its parts, with no work under way.
-    pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
-        let Parts { start, durable, logs } = parts;
-        let combined = start.simulated.combined && !start.geometry.is_journaled();
-        let stripes = Stripes::new(&start.tuning, combined);
-        let core = Core { cx: Context::new(start, now), durable, logs, stripes, stop: None };
-        let (maintenance, hosts) = (Maintenance::default(), Hosts::default());
-        Array { rooms: Rooms { core, maintenance, hosts } }
-    }
-
-    /// Advances the time, does `change`, and lets all jobs go on that can.
-    pub(crate) fn change<T>(&mut self, now: Instant, change: impl FnOnce(&mut Rooms) -> T) -> T {
-        self.rooms.core.cx.advance_clock(now);
-        let done = change(&mut self.rooms);
-        self.rooms.work();
-        done
-    }
-
     /// The array's shape.
     pub fn geometry(&self) -> &Geometry {
         &self.rooms.core.cx.geometry
@@ -131,7 +99,7 @@ impl Array {
     /// The same for a part of a longer request, whose payload begins at `start` in the buffer. Each
     /// part is answered separately.
     pub fn submit_part(&mut self, now: Instant, request: Request, start: Sectors) {
-        self.change(now, |rooms| rooms.hosts.take_request(&mut rooms.core, request, start));
+        self.rooms.change(now, |rooms| rooms.hosts.take_request(&mut rooms.core, request, start));
     }
 
     /// Takes the outcome of an effect.

@@ -4,9 +4,7 @@ use parlour_units::{Instant, Member, Slot};
 
 use crate::admin_error::AdminError;
 use crate::array::Array;
-use crate::mode::Mode;
 use crate::report::Repair;
-use crate::rooms::Rooms;
 use crate::roster::MemberInfo;
 
 impl Array {
@@ -15,7 +13,7 @@ impl Array {
     /// # Errors
     /// The array would lose data without it, or it is not there.
     pub fn fail(&mut self, now: Instant, slot: Slot) -> Result<(), AdminError> {
-        self.command(now, |rooms| rooms.maintenance.fail_on_request(&mut rooms.core, slot))
+        self.rooms.command(now, |rooms| rooms.maintenance.fail_on_request(&mut rooms.core, slot))
     }
 
     /// Removes the failed member from `slot`; it may return later if it was whole. Returns the
@@ -24,7 +22,7 @@ impl Array {
     /// # Errors
     /// It is active, or is not there.
     pub fn remove(&mut self, now: Instant, slot: Slot) -> Result<Option<Member>, AdminError> {
-        self.command(now, |rooms| rooms.maintenance.remove(&mut rooms.core, slot))
+        self.rooms.command(now, |rooms| rooms.maintenance.remove(&mut rooms.core, slot))
     }
 
     /// Adds a spare, which takes the slot of a failed member by itself. Returns the number by which
@@ -33,7 +31,7 @@ impl Array {
     /// # Errors
     /// It is too small, or there are too many.
     pub fn add_spare(&mut self, now: Instant, info: MemberInfo) -> Result<Member, AdminError> {
-        self.command(now, |rooms| rooms.maintenance.add_spare(&mut rooms.core, info))
+        self.rooms.command(now, |rooms| rooms.maintenance.add_spare(&mut rooms.core, info))
     }
 
     /// Puts a new member into `slot` and rebuilds it. A member that is still active there is failed
@@ -44,7 +42,7 @@ impl Array {
     /// # Errors
     /// It is too small, or the array would lose data without the old one.
     pub fn replace(&mut self, now: Instant, slot: Slot, info: MemberInfo) -> Result<Member, AdminError> {
-        self.command(now, |rooms| rooms.maintenance.replace(&mut rooms.core, slot, info))
+        self.rooms.command(now, |rooms| rooms.maintenance.replace(&mut rooms.core, slot, info))
     }
 
     /// Goes on with a rebuild that has stopped, or starts one onto a spare. Returns its slot.
@@ -52,7 +50,7 @@ impl Array {
     /// # Errors
     /// There is nothing to rebuild, or nothing to rebuild onto.
     pub fn rebuild(&mut self, now: Instant) -> Result<Slot, AdminError> {
-        self.command(now, |rooms| rooms.maintenance.rebuild_on_request(&mut rooms.core))
+        self.rooms.command(now, |rooms| rooms.maintenance.rebuild_on_request(&mut rooms.core))
     }
 
     /// Starts a scrub of the whole array.
@@ -60,7 +58,7 @@ impl Array {
     /// # Errors
     /// One is under way, or the organization has nothing to compare or no such repair.
     pub fn scrub(&mut self, now: Instant, repair: Repair) -> Result<(), AdminError> {
-        self.command(now, |rooms| rooms.maintenance.begin_scrub(&mut rooms.core.cx, repair))
+        self.rooms.command(now, |rooms| rooms.maintenance.begin_scrub(&mut rooms.core.cx, repair))
     }
 
     /// Cancels the scrub under way. Stripes that it has begun are finished; its report is kept.
@@ -68,10 +66,7 @@ impl Array {
     /// # Errors
     /// None is under way.
     pub fn cancel_scrub(&mut self, now: Instant) -> Result<(), AdminError> {
-        self.rooms.core.cx.advance_clock(now);
-        self.rooms.maintenance.end_scrub()?;
-        self.rooms.work();
-        Ok(())
+        self.rooms.command(now, |rooms| rooms.maintenance.end_scrub())
     }
 
     /// Checks that all data of the member in `slot` can be had from the others. [`Array::fail`] and
@@ -85,21 +80,7 @@ impl Array {
 
     /// Finishes running work, records a clean shutdown, and stops.
     pub fn stop(&mut self, now: Instant) {
-        self.change(now, |rooms| rooms.core.begin_stop());
-    }
-
-    fn command<T>(
-        &mut self,
-        now: Instant,
-        command: impl FnOnce(&mut Rooms) -> Result<T, AdminError>,
-    ) -> Result<T, AdminError> {
-        self.rooms.core.cx.advance_clock(now);
-        if self.mode() != Mode::Serving {
-            return Err(AdminError::ReadOnly);
-        }
-        let done = command(&mut self.rooms)?;
-        self.rooms.work();
-        Ok(done)
+        self.rooms.change(now, |rooms| rooms.core.begin_stop());
     }
 }
 

@@ -46,8 +46,6 @@ pub(crate) struct Context {
     pub(crate) counters: Counters,
     pub(crate) events: VecDeque<Event>,
     pub(crate) signals: Signals,
-    /// The number of gates and waiting jobs that were examined.
-    pub(crate) steps: u64,
 }
 
 /// The initial values of a context.
@@ -84,7 +82,6 @@ impl Context {
             counters: Counters::default(),
             events: VecDeque::new(),
             signals: Signals::default(),
-            steps: 0,
         }
     }
 

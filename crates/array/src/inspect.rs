@@ -1,12 +1,14 @@
 //! Reports of an array about itself: its status, its members and their accesses.
 
 use crate::array::Array;
+use crate::core::Core;
 use crate::effect::Class;
 use crate::format::banks::Banks;
 use crate::format::superblock::Superblock;
 use crate::identity::Identity;
 use crate::layout::{Location, Occupant};
 use crate::mode::Mode;
+use crate::rooms::Rooms;
 use crate::roster::{SlotState, Traffic};
 use crate::status::{Held, LogStatus, MemberStatus, Status, TrafficStatus};
 use parlour_units::{Member, Region, Sector, Slot};
@@ -14,14 +16,16 @@ use parlour_units::{Member, Region, Sector, Slot};
 impl Array {
     /// The array's state now.
     pub fn status(&self) -> Status {
-        let geometry = &self.rooms.core.cx.geometry;
+        let Rooms { core, maintenance, .. } = &self.rooms;
+        let Core { cx, durable, logs, .. } = core;
+        let geometry = &cx.geometry;
         let worst =
-            (0..geometry.members()).map(|slot| self.missing_beside(Slot::new(slot))).max().unwrap_or(0);
+            (0..geometry.members()).map(|slot| missing_beside(core, Slot::new(slot))).max().unwrap_or(0);
         let tolerance = geometry.fault_tolerance();
         Status {
-            name: self.rooms.core.durable.name().to_owned(),
-            identity: self.rooms.core.cx.identity.to_string(),
-            mode: match self.rooms.core.cx.mode {
+            name: durable.name().to_owned(),
+            identity: cx.identity.to_string(),
+            mode: match cx.mode {
                 Mode::Serving => "serving",
                 Mode::ReadOnly => "read-only",
                 Mode::Stopping => "stopping",
@@ -37,64 +41,29 @@ impl Array {
             spare_redundancy: tolerance.saturating_sub(worst),
             fault_tolerance: tolerance,
             lost: worst > tolerance,
-            members: self.member_statuses(),
-            spares: self.rooms.core.cx.roster.spares().iter().map(|member| member.get()).collect(),
-            rebuild: self.rooms.maintenance.rebuild_task(&self.rooms.core.cx),
-            resync: self.rooms.maintenance.resync_task(&self.rooms.core.cx, &self.rooms.core.durable),
-            unreadable: self.rooms.core.cx.roster.listed.sectors().bytes(),
-            unreadable_stripes: self.unreadable_stripes(),
-            scrub: self.rooms.maintenance.scrub_task(&self.rooms.core.cx),
-            last_scrub: self.rooms.maintenance.last_scrub().cloned(),
+            members: member_statuses(core),
+            spares: cx.roster.spares().iter().map(|member| member.get()).collect(),
+            rebuild: maintenance.rebuild_task(cx),
+            resync: maintenance.resync_task(cx, durable),
+            unreadable: cx.roster.listed.sectors().bytes(),
+            unreadable_stripes: unreadable_stripes(core),
+            scrub: maintenance.scrub_task(cx),
+            last_scrub: maintenance.last_scrub().cloned(),
             regions: geometry.layout().region_count(),
-            dirty_regions: self.rooms.core.durable.bitmap().dirty_count(),
-            doubtful_regions: self.doubtful_regions(),
-            log: self.log_status(),
-            counters: self.rooms.core.cx.counters,
-            memory: (self.rooms.core.cx.buffers.in_use().bytes(), self.rooms.core.cx.buffers.peak().bytes()),
+            dirty_regions: durable.bitmap().dirty_count(),
+            doubtful_regions: doubtful_regions(core),
+            log: logs.status(),
+            counters: cx.counters,
+            memory: (cx.buffers.in_use().bytes(), cx.buffers.peak().bytes()),
         }
-    }
-
-    /// The number of regions whose parity may not fit and stands in for data. Copies are not
-    /// concerned: each can be read alone.
-    fn doubtful_regions(&self) -> u32 {
-        if !self.rooms.core.cx.geometry.keeps_parity() || !self.rooms.core.cx.roster.is_degraded() {
-            return 0;
-        }
-        let layout = self.rooms.core.cx.geometry.layout();
-        let slots = (0..self.rooms.core.cx.geometry.members()).map(Slot::new);
-        let gone: Vec<Slot> =
-            slots.filter(|slot| self.rooms.core.cx.roster.state(*slot) != SlotState::Active).collect();
-        let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
-        self.rooms.core.durable.bitmap().to_resync().filter(stands_in).count() as u32
-    }
-
-    fn unreadable_stripes(&self) -> Vec<u64> {
-        let layout = self.rooms.core.cx.geometry.layout();
-        let start = self.rooms.core.cx.geometry.data_start();
-        let stripe = |(slot, at): (Slot, Sector)| {
-            let location =
-                Location { slot, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
-            match self.rooms.core.cx.roster.home_of(location).map(|home| layout.occupant(home)) {
-                Some(Occupant::Unit { stripe, .. }) => {
-                    Some((layout.stripe_data() * stripe.get()).bytes().get())
-                }
-                _ => None,
-            }
-        };
-        let mut stripes: Vec<u64> = self.rooms.core.cx.roster.listed.blocks().filter_map(stripe).collect();
-        stripes.sort_unstable();
-        stripes.dedup();
-        stripes.truncate(100);
-        stripes
     }
 
     /// Whether a rebuild, resync or scrub is running and not stopped.
     pub fn is_maintaining(&self) -> bool {
-        let tasks = [
-            self.rooms.maintenance.rebuild_task(&self.rooms.core.cx),
-            self.rooms.maintenance.resync_task(&self.rooms.core.cx, &self.rooms.core.durable),
-            self.rooms.maintenance.scrub_task(&self.rooms.core.cx),
-        ];
+        let Rooms { core, maintenance, .. } = &self.rooms;
+        let Core { cx, durable, .. } = core;
+        let rebuild = maintenance.rebuild_task(cx);
+        let tasks = [rebuild, maintenance.resync_task(cx, durable), maintenance.scrub_task(cx)];
         tasks.into_iter().flatten().any(|task| !task.stopped)
     }
 
@@ -133,16 +102,6 @@ impl Array {
         self.rooms.core.cx.roster.has_number(member).then(|| self.rooms.core.cx.roster.info(member).identity)
     }
 
-    /// Where a member's data area starts; tests of drivers damage sectors behind this place.
-    pub fn member_data_start(&self) -> Sector {
-        self.rooms.core.cx.geometry.data_start()
-    }
-
-    /// The slot in which a member stands, for messages.
-    pub fn slot_of(&self, member: Member) -> Option<Slot> {
-        self.rooms.core.cx.roster.slot_of(member)
-    }
-
     /// Resources that are held now, to look for leaks.
     pub fn held(&self) -> Held {
         Held {
@@ -155,58 +114,79 @@ impl Array {
         }
     }
 
-    /// The number of members that are not active among those that share stripes with `slot`,
-    /// including `slot`.
-    fn missing_beside(&self, slot: Slot) -> u16 {
-        let others = (0..self.rooms.core.cx.geometry.members()).map(Slot::new);
-        let missing = |other: &Slot| {
-            self.rooms.core.cx.geometry.layout().share_stripes(slot, *other)
-                && self.rooms.core.durable.known_state(&self.rooms.core.cx, *other) != SlotState::Active
-        };
-        others.filter(missing).count() as u16
-    }
-
-    fn member_statuses(&self) -> Vec<MemberStatus> {
-        let roster = &self.rooms.core.cx.roster;
-        let status = |slot: Slot| {
-            let member = roster.occupant(slot);
-            let (errors, recent) =
-                member.map_or((0, 0), |member| roster.errors(member, self.rooms.core.cx.now));
-            let traffic = member.map_or_else(Default::default, |member| roster.traffic_of(member));
-            MemberStatus {
-                slot: slot.get(),
-                member: member.map(Member::get),
-                state: match self.rooms.core.durable.known_state(&self.rooms.core.cx, slot) {
-                    SlotState::Active => "active",
-                    SlotState::Rebuilding => "rebuilding",
-                    SlotState::Failed => "failed",
-                },
-                may_return: roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some(),
-                errors,
-                failing: recent > self.rooms.core.cx.tuning.error_threshold,
-                traffic: traffic.map(TrafficStatus::from),
-            }
-        };
-        roster.slots().map(status).collect()
+    /// The accesses of a class to all members.
+    pub fn traffic(&self, class: Class) -> Traffic {
+        self.rooms.core.cx.roster.traffic(class)
     }
 
     /// The state of the parity log, if there is one. It is a part of [`Array::status`] that is
     /// cheap to compute.
     pub fn log_status(&self) -> Option<LogStatus> {
-        let logs = Some(&self.rooms.core.logs).filter(|logs| logs.exist())?;
-        Some(LogStatus {
-            live_records: logs.records,
-            buffers: logs.in_memory,
-            buffer_limit: logs.pool_limit(),
-            regions: logs.regions.values().filter(|log| !log.segments.is_empty()).count() as u32,
-            reintegrating: logs.running,
-            recovering: logs.regions.values().filter(|log| log.recovery.is_some()).count() as u32,
-            least_reintegrations: logs.regions.values().map(|log| log.reintegrations).min().unwrap_or(0),
-        })
+        self.rooms.core.logs.status()
     }
+}
 
-    /// The accesses of a class to all members.
-    pub fn traffic(&self, class: Class) -> Traffic {
-        self.rooms.core.cx.roster.traffic(class)
+/// The number of regions whose parity may not fit and stands in for data. Copies are not
+/// concerned: each can be read alone.
+fn doubtful_regions(core: &Core) -> u32 {
+    if !core.cx.geometry.keeps_parity() || !core.cx.roster.is_degraded() {
+        return 0;
     }
+    let layout = core.cx.geometry.layout();
+    let slots = (0..core.cx.geometry.members()).map(Slot::new);
+    let gone: Vec<Slot> = slots.filter(|slot| core.cx.roster.state(*slot) != SlotState::Active).collect();
+    let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
+    core.durable.bitmap().to_resync().filter(stands_in).count() as u32
+}
+
+fn unreadable_stripes(core: &Core) -> Vec<u64> {
+    let layout = core.cx.geometry.layout();
+    let start = core.cx.geometry.data_start();
+    let stripe = |(slot, at): (Slot, Sector)| {
+        let location =
+            Location { slot, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
+        match core.cx.roster.home_of(location).map(|home| layout.occupant(home)) {
+            Some(Occupant::Unit { stripe, .. }) => Some((layout.stripe_data() * stripe.get()).bytes().get()),
+            _ => None,
+        }
+    };
+    let mut stripes: Vec<u64> = core.cx.roster.listed.blocks().filter_map(stripe).collect();
+    stripes.sort_unstable();
+    stripes.dedup();
+    stripes.truncate(100);
+    stripes
+}
+
+/// The number of members that are not active among those that share stripes with `slot`,
+/// including `slot`.
+fn missing_beside(core: &Core, slot: Slot) -> u16 {
+    let others = (0..core.cx.geometry.members()).map(Slot::new);
+    let missing = |other: &Slot| {
+        core.cx.geometry.layout().share_stripes(slot, *other)
+            && core.durable.known_state(&core.cx, *other) != SlotState::Active
+    };
+    others.filter(missing).count() as u16
+}
+
+fn member_statuses(core: &Core) -> Vec<MemberStatus> {
+    let roster = &core.cx.roster;
+    let status = |slot: Slot| {
+        let member = roster.occupant(slot);
+        let (errors, recent) = member.map_or((0, 0), |member| roster.errors(member, core.cx.now));
+        let traffic = member.map_or_else(Default::default, |member| roster.traffic_of(member));
+        MemberStatus {
+            slot: slot.get(),
+            member: member.map(Member::get),
+            state: match core.durable.known_state(&core.cx, slot) {
+                SlotState::Active => "active",
+                SlotState::Rebuilding => "rebuilding",
+                SlotState::Failed => "failed",
+            },
+            may_return: roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some(),
+            errors,
+            failing: recent > core.cx.tuning.error_threshold,
+            traffic: traffic.map(TrafficStatus::from),
+        }
+    };
+    roster.slots().map(status).collect()
 }

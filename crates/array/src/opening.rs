@@ -2,7 +2,7 @@
 
 use parlour_units::{Instant, Region, Sector, Sectors, Slot};
 
-use crate::array::{Array, Parts};
+use crate::array::Array;
 use crate::assembly::{Assembly, AssemblyError};
 use crate::context::Start;
 use crate::durable::{BadBlocks, Bitmap, Durable, SuperblocksStart, returning};
@@ -224,7 +224,7 @@ impl Array {
         // return.
         let standing = standings(assembly, members, tuning.bitmap && !starts_over);
         returning::merge_out_of_sync(&mut map, &standing);
-        let start = SuperblocksStart {
+        let superblocks = SuperblocksStart {
             name: superblock.name.clone(),
             created: superblock.created,
             sequence: superblock.sequence,
@@ -237,23 +237,19 @@ impl Array {
         let bitmap = Bitmap::new(map, session_number, geometry.layout().region_count(), !read_only);
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
         let (bad_blocks, listed) = BadBlocks::newest(assembly, &opening.bad_block_logs, session_number);
-        let durable = Durable::new(start, bitmap, table_sequence, bad_blocks, !read_only);
+        let durable = Durable::new(superblocks, bitmap, table_sequence, bad_blocks, !read_only);
         let mut roster = Roster::new(standing, spares.clone(), Floats::new(geometry), listed);
         roster.note_superblocks(superblocks_found(assembly));
-        let parts = Parts {
-            start: Start {
-                geometry: geometry.clone(),
-                tuning: *tuning,
-                simulated,
-                identity: superblock.array,
-                mode,
-                writes: !read_only,
-                roster,
-            },
-            durable,
-            logs,
+        let start = Start {
+            geometry: geometry.clone(),
+            tuning: *tuning,
+            simulated,
+            identity: superblock.array,
+            mode,
+            writes: !read_only,
+            roster,
         };
-        let mut array = Array::from_parts(parts, now);
+        let mut array = Array { rooms: Rooms::new(start, durable, logs, now) };
         let cause = FailureCause::Older;
         array.rooms.core.cx.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
         let report = |slot| Event::CommitLogDamaged { slot };

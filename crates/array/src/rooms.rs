@@ -6,7 +6,10 @@
 
 use parlour_units::Instant;
 
+use crate::admin_error::AdminError;
+use crate::context::{Context, Start};
 use crate::core::Core;
+use crate::durable::Durable;
 use crate::effect::{EffectId, Fault, Outcome};
 use crate::exec::job::FailedAccess;
 use crate::exec::progress::Progress;
@@ -14,11 +17,13 @@ use crate::exec::run::Answered;
 use crate::host::Hosts;
 use crate::ids::JobId;
 use crate::job::{Kind, Owner};
+use crate::log::Logs;
 use crate::maintenance::Maintenance;
 use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 use crate::status::FailureCause;
+use crate::stripe::Stripes;
 
 /// See the module.
 #[derive(Debug)]
@@ -29,6 +34,34 @@ pub(crate) struct Rooms {
 }
 
 impl Rooms {
+    /// The rooms of an array that has just been opened, with no work under way.
+    pub(crate) fn new(start: Start, durable: Durable, logs: Logs, now: Instant) -> Rooms {
+        let combined = start.simulated.combined && !start.geometry.is_journaled();
+        let stripes = Stripes::new(&start.tuning, combined);
+        let core = Core { cx: Context::new(start, now), durable, logs, stripes, stop: None };
+        Rooms { core, maintenance: Maintenance::default(), hosts: Hosts::default() }
+    }
+
+    /// Advances the time, does `change`, and lets all jobs go on that can.
+    pub(crate) fn change<T>(&mut self, now: Instant, change: impl FnOnce(&mut Rooms) -> T) -> T {
+        self.core.cx.advance_clock(now);
+        let done = change(self);
+        self.work();
+        done
+    }
+
+    /// The same for a command, which may be refused: then nothing has changed.
+    pub(crate) fn command<T>(
+        &mut self,
+        now: Instant,
+        command: impl FnOnce(&mut Rooms) -> Result<T, AdminError>,
+    ) -> Result<T, AdminError> {
+        self.core.cx.advance_clock(now);
+        let done = command(self)?;
+        self.work();
+        Ok(done)
+    }
+
     /// Takes the outcome of an effect, and of those that were merged into it.
     pub(crate) fn complete(&mut self, effect: EffectId, outcome: Outcome<'_>) {
         let merged = self.core.cx.effects.answered(effect);

@@ -188,6 +188,10 @@ pub struct Counters {
     pub unlike_records: u64,
     /// Whether a member has run out of space.
     pub out_of_space: bool,
+    /// How often a job was examined to see whether it can go on. It is a measure of the array's own
+    /// work that does not depend on the machine, for tests of how the work grows.
+    #[serde(skip)]
+    pub steps: u64,
 }
 
 impl Counters {

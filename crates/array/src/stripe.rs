@@ -32,7 +32,7 @@ impl Stripes {
         id: JobId,
     ) {
         loop {
-            cx.steps += 1;
+            cx.counters.steps += 1;
             let gate = match cx.jobs.stripe(id).stage {
                 Stage::Memory => self.memory_gate(cx, id),
                 Stage::LogSpace => self.log_space_gate(cx, durable, logs, id),

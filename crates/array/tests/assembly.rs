@@ -185,7 +185,7 @@ fn read_only_writes_nothing() {
         assert_eq!(world.array.mode(), Mode::ReadOnly);
         assert!(world.read_now(5, 300).unwrap() == bytes);
         assert_eq!(world.write_now(5, &bytes), Err(RequestError::ReadOnly));
-        let sector = world.array.member_data_start().get() + 3;
+        let sector = world.array.geometry().data_start().get() + 3;
         world.disks[1].unreadable.insert(sector);
         assert!(
             world.read_now(5, 300).unwrap() == bytes,
@@ -244,7 +244,7 @@ fn a_scrub_finds_what_does_not_fit_and_repairs_only_when_asked() {
         let (mut world, bytes) = written(name, 4);
         world.settle();
         // The last member: parity of the first stripe, or one copy of three.
-        let at = world.array.member_data_start().bytes() as usize;
+        let at = world.array.geometry().data_start().bytes() as usize;
         world.disk_at(3).bytes[at + 17] ^= 0x10;
         assert_eq!(world.scrub(Repair::Nothing).mismatches, 1, "{name}");
         assert_eq!(world.scrub(Repair::Nothing).mismatches, 1, "{name}: nothing was repaired unasked");

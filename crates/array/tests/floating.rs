@@ -177,7 +177,7 @@ fn parity_that_cannot_be_read_is_computed_from_the_data_that_was_moved() {
     let layout = world.array.geometry().layout();
     let check = layout.units().next_back().expect("a stripe has parity");
     let parity = world.array.current_location(layout.locate(Stripe::new(0), check));
-    let at = (world.array.member_data_start() + parity.at.from_start()).get();
+    let at = (world.array.geometry().data_start() + parity.at.from_start()).get();
     world.disk_at(parity.slot.get()).unreadable.insert(at + 2);
     let bytes = payload(&mut random, unit);
     world.write_now(unit, &bytes).expect("it can be written");

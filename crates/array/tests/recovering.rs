@@ -15,7 +15,7 @@ fn rewritten(world: &World) -> Option<(Member, Sector, Sectors)> {
     let start = geometry.data_start();
     let of_parity = |action: Action| match action {
         Action::Write { member, at, length, durable: false } if at >= start => {
-            let location = Location { slot: world.array.slot_of(member)?, at: Sector::ZERO + (at - start) };
+            let location = Location { slot: world.slot_of(member)?, at: Sector::ZERO + (at - start) };
             let parity = geometry.layout().data_units();
             let occupant = geometry.layout().occupant(location);
             matches!(occupant, Occupant::Unit { unit, .. } if unit.get() == parity)

@@ -298,7 +298,7 @@ fn unreadable_sectors_are_computed_rewritten_and_counted() {
             return;
         }
         twin.rounds(10);
-        let start = twin.world.array.member_data_start().get();
+        let start = twin.world.array.geometry().data_start().get();
         let length = twin.world.setup.member_length;
         for _ in 0..8 {
             let slot = twin.random.below(u64::from(twin.world.setup.members)) as u16;

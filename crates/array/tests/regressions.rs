@@ -129,7 +129,7 @@ fn t03(at_map: bool) {
                     w.pending.iter().find(|e| is_write(e).is_some_and(|(_, at, _)| slots.contains(&at)))
                 {
                     let m = is_write(e).unwrap().0;
-                    let slot = w.array.slot_of(m).unwrap();
+                    let slot = w.slot_of(m).unwrap();
                     if !at_map || w.array.status().counters.appends > 0 {
                         killed = Some(slot);
                         w.disk_at(slot.get()).dead = true;
@@ -232,7 +232,7 @@ fn a_read_only_array_repairs_nothing_though_two_units_of_a_stripe_have_bad_block
     let World { disks, .. } = world;
     let opened = World::try_open(&setup, disks, vec![0, 1, 2, 3], Random(1), 50, false, true);
     let mut world = opened.map_err(|(error, _)| error).expect("it opens");
-    let start = world.array.member_data_start().get();
+    let start = world.array.geometry().data_start().get();
     world.disks[1].unreadable.insert(start + 1);
     world.disks[2].unreadable.insert(start + 7);
     let before: Vec<u64> = world.disks.iter().map(|disk| disk.writes).collect();
@@ -252,7 +252,7 @@ fn a_read_only_array_writes_nothing_though_sectors_are_unreadable() {
         .map_err(|e| e.0)
         .unwrap();
     let before: Vec<u64> = w.disks.iter().map(|d| d.writes).collect();
-    let start = w.array.member_data_start().get();
+    let start = w.array.geometry().data_start().get();
     for s in (start..start + 16000).step_by(40) {
         w.disks[1].unreadable.insert(s);
     }
@@ -294,7 +294,7 @@ fn a_write_that_meets_an_unreadable_sector_is_answered_with_little_memory() {
     setup.tuning.scratch_memory = Sectors::new(64);
     let mut w = World::new(&setup, SEED);
     w.write_now(0, &payload(&mut Random(1), 64)).unwrap();
-    let start = w.array.member_data_start().get();
+    let start = w.array.geometry().data_start().get();
     for m in 0..5 {
         w.disks[m].unreadable.insert(start + 3);
     }
@@ -439,7 +439,7 @@ fn the_last_good_copy_of_three_answers() {
     let mut w = World::new(&Setup::named("raid1", 3), SEED);
     let b = payload(&mut Random(1), 8);
     w.write_now(0, &b).unwrap();
-    let start = w.array.member_data_start().get();
+    let start = w.array.geometry().data_start().get();
     w.disks[0].unreadable.insert(start + 3);
     w.disks[1].unreadable.insert(start + 3);
     assert!(w.read_now(0, 8).map(|g| g == b) == Ok(true), "a good copy is left");
@@ -551,7 +551,7 @@ fn unsynced_parity_repairs_nothing() {
     for at in (0..600).step_by(10) {
         w.write_now(at, &b[at as usize * 512..][..10 * 512]).unwrap();
     }
-    let start = w.array.member_data_start().get();
+    let start = w.array.geometry().data_start().get();
     w.disks[0].unreadable.insert(start + 3);
     let got = w.read_now(0, 600);
     match got {
@@ -582,7 +582,7 @@ fn what_could_not_be_resynced_is_tried_again_after_it_was_written() {
     let mut setup = Setup::named("raid5", 4);
     setup.zeroed = false;
     let mut w = World::new(&setup, SEED);
-    let start = w.array.member_data_start().get();
+    let start = w.array.geometry().data_start().get();
     // A data unit in the last region.
     w.disks[0].unreadable.insert(start + 16 * 900 + 3);
     w.settle();

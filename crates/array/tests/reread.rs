@@ -111,7 +111,7 @@ fn a_member_that_was_opened_in_vain_again_and_again_is_behind_those_that_went_on
 
 /// An array with an unreadable sector, and a read of it that is under way.
 fn read_of_what_is_unreadable(world: &mut World) -> u64 {
-    let start = world.array.member_data_start().get();
+    let start = world.array.geometry().data_start().get();
     let length = world.disks[0].bytes.len() as u64 / 512;
     world.disks[0].unreadable.extend(start..length);
     world.read(0, 64)
@@ -168,7 +168,7 @@ fn what_was_read_of_a_member_is_forgotten_with_it() {
     let mut world = world.restart();
     // One unit rots unnoticed, and is rebuilt to its former content.
     let unit = world.array.geometry().layout().locate(Stripe::new(0), Unit::new(0));
-    let at = (world.array.member_data_start() + unit.at.from_start()).bytes() as usize;
+    let at = (world.array.geometry().data_start() + unit.at.from_start()).bytes() as usize;
     let rotten = usize::from(unit.slot.get());
     world.disks[rotten].bytes[at..at + 512].fill(0x77);
     world.read_now(0, 1).unwrap();
@@ -248,7 +248,7 @@ fn a_segment_that_goes_to_a_failed_member_is_folded_in_from_memory() {
     let mut world = World::new(&Setup::named("parity-logging", 5), SEED);
     world.settle();
     let mut random = Random(5);
-    let start = world.array.member_data_start();
+    let start = world.array.geometry().data_start();
     let is_append = |effect: &Effect| {
         let Action::Write { at, .. } = effect.action else { return false };
         effect.class == Class::Log && at >= start
@@ -264,7 +264,7 @@ fn a_segment_that_goes_to_a_failed_member_is_folded_in_from_memory() {
         world.step();
     };
     let Action::Write { member, .. } = append.action else { unreachable!("it is a write") };
-    let slot = world.array.slot_of(member).expect("it stands");
+    let slot = world.slot_of(member).expect("it stands");
     world.array.fail(world.now, slot).unwrap();
     world.drain();
     world.pending.push(append);

@@ -14,7 +14,7 @@ fn a_cancelled_scrub_ends_with_what_it_has_found_and_another_may_begin() {
     assert_eq!(world.write_now(5, &bytes), Ok(()));
     world.settle();
     // The parity of the first stripe.
-    let at = world.array.member_data_start().bytes() as usize;
+    let at = world.array.geometry().data_start().bytes() as usize;
     world.disk_at(3).bytes[at + 17] ^= 0x10;
     assert_eq!(world.array.cancel_scrub(world.now), Err(AdminError::NoScrub));
     world.array.scrub(world.now, Repair::Nothing).expect("it can begin");

@@ -451,7 +451,7 @@ impl Model {
                 self.note("unreadable");
                 let m = self.w().setup.members;
                 let m = self.r.below(u64::from(m)) as u16;
-                let start = self.w().array.member_data_start().get();
+                let start = self.w().array.geometry().data_start().get();
                 let len = self.w().setup.member_length - 2048;
                 for _ in 0..1 {
                     let s = start + self.r.below(2000.min(len - start));

@@ -28,6 +28,7 @@ mod recover;
 mod reintegrate;
 mod ring;
 mod scan;
+mod status;
 mod suits;
 mod want;
 

@@ -54,7 +54,7 @@ impl Logs {
         durable: &Durable,
         waiter: PoolWaiter,
     ) -> Option<JobId> {
-        cx.steps += 1;
+        cx.counters.steps += 1;
         if !self.waits_again(cx, durable, &waiter) {
             return Some(waiter.job);
         }

@@ -46,6 +46,7 @@ impl Maintenance {
 
     /// Excludes the member in `slot` on an administrator's request.
     pub(crate) fn fail_on_request(&mut self, core: &mut Core, slot: Slot) -> Result<(), AdminError> {
+        serves(core)?;
         let slot = Self::check_slot(core, slot)?;
         if core.cx.roster.state(slot) == SlotState::Failed {
             return Err(AdminError::AlreadyFailed(slot));
@@ -55,6 +56,7 @@ impl Maintenance {
 
     /// Removes the failed member from `slot`, and returns it.
     pub(crate) fn remove(&mut self, core: &mut Core, slot: Slot) -> Result<Option<Member>, AdminError> {
+        serves(core)?;
         let slot = Self::check_slot(core, slot)?;
         if core.cx.roster.state(slot) != SlotState::Failed {
             return Err(AdminError::StillActive(slot));
@@ -66,6 +68,7 @@ impl Maintenance {
 
     /// Adds a spare, which takes the slot of a failed member.
     pub(crate) fn add_spare(&mut self, core: &mut Core, info: MemberInfo) -> Result<Member, AdminError> {
+        serves(core)?;
         fits(core, &info)?;
         let entries = usize::from(core.cx.geometry.members()) + core.cx.roster.spares().len();
         if entries >= MEMBER_ENTRIES {
@@ -85,6 +88,7 @@ impl Maintenance {
         slot: Slot,
         info: MemberInfo,
     ) -> Result<Member, AdminError> {
+        serves(core)?;
         let slot = Self::check_slot(core, slot)?;
         fits(core, &info)?;
         if let Some(other) = self.rebuilding().filter(|other| *other != slot) {
@@ -102,6 +106,7 @@ impl Maintenance {
 
     /// Goes on with a rebuild that has stopped, or starts one onto a spare. Returns its slot.
     pub(crate) fn rebuild_on_request(&mut self, core: &mut Core) -> Result<Slot, AdminError> {
+        serves(core)?;
         if let Some(slot) = self.go_on_rebuilding() {
             return Ok(slot);
         }
@@ -250,6 +255,10 @@ impl Maintenance {
         core.cx.events.push_back(Event::SlotTaken { slot, member, out_of_sync });
         core.durable.record_frontier(&core.cx, 0);
     }
+}
+
+fn serves(core: &Core) -> Result<(), AdminError> {
+    if core.cx.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
 }
 
 /// Checks that a new member can be numbered and is long enough.

@@ -1,7 +1,6 @@
 //! How jobs go back to an earlier gate, go on to their next window, or end and give back all that
 //! they hold.
 
-
 use crate::columns::Columns;
 use crate::context::Context;
 use crate::durable::Durable;

@@ -1,6 +1,5 @@
 //! The gates that a job passes on its way to its plan.
 
-
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::exec::locks;

@@ -11,7 +11,7 @@ use parlour_array::{
     Modify, NewArray, Opening, Operation, Outcome, Request, RequestError, SUPERBLOCK_BYTES, Simulated, Slice,
     StoredGeometry, Superblock, Tag, Tuning, create,
 };
-use parlour_units::{Duration, Instant, Sector, Sectors, Slot};
+use parlour_units::{Duration, Instant, Member, Sector, Sectors, Slot};
 
 /// The default seed of all tests; each failure prints the one it ran with.
 pub const SEED: u64 = 0x5041_524c_4f55_5221;
@@ -446,6 +446,13 @@ impl World {
 
     pub fn write_now(&mut self, at: u64, payload: &[u8]) -> Result<(), RequestError> {
         self.do_now(Operation::Write { durable: false }, at, payload.len() as u64 / 512, Some(payload)).0
+    }
+
+    /// The slot of a member that stands.
+    pub fn slot_of(&self, member: Member) -> Option<Slot> {
+        let members = self.array.status().members;
+        let of = members.iter().find(|status| status.member == Some(member.get()))?;
+        (of.state != "failed").then(|| Slot::new(of.slot))
     }
 
     /// Drains all outputs of the array.

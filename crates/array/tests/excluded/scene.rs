@@ -17,7 +17,7 @@ fn rewritten(world: &World) -> Option<Slot> {
     let parity = geometry.layout().data_units();
     world.pending.iter().find_map(|effect| match effect.action {
         Action::Write { member, at, durable: false, .. } if at >= start => {
-            let slot = world.array.slot_of(member)?;
+            let slot = world.slot_of(member)?;
             let location = Location { slot, at: Sector::ZERO + (at - start) };
             let occupant = geometry.layout().occupant(location);
             matches!(occupant, Occupant::Unit { unit, .. } if unit.get() == parity).then_some(slot)

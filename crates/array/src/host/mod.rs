@@ -1,0 +1,156 @@
+//! Hosts' requests: checked, cut into jobs, answered when all jobs are done.
+
+mod flush;
+mod read;
+mod state;
+mod write;
+
+pub(crate) use self::state::Hosts;
+use crate::core::Core;
+use crate::exec::job::FailedAccess;
+use crate::ids::{HostId, JobId};
+use crate::job::Kind;
+use crate::mode::Mode;
+use crate::plan::Content;
+use crate::planted::{Bug, is_planted};
+use crate::request::{Operation, Request, RequestError};
+use crate::roster::SlotState;
+use crate::signal::Signal;
+use parlour_units::{Sectors, Stripe};
+
+impl Hosts {
+    /// Takes a request, whose payload begins at `start` in its buffer.
+    pub(crate) fn take_request(&mut self, core: &mut Core, request: Request, start: Sectors) {
+        self.last = Some(core.cx.now);
+        match self.check(core, &request, start) {
+            Ok(()) if request.length.is_zero() && request.operation != Operation::Flush => {
+                self.answer(request, Ok(()));
+            }
+            Ok(()) => {
+                let host = self.insert(request, start);
+                self.begin(core, host, request);
+            }
+            Err(error) => self.answer(request, Err(error)),
+        }
+    }
+
+    fn check(&self, core: &Core, request: &Request, start: Sectors) -> Result<(), RequestError> {
+        let block = core.cx.geometry.block();
+        let Request { operation, at, length, .. } = *request;
+        let writes = !matches!(operation, Operation::Read | Operation::Flush);
+        match core.cx.mode {
+            Mode::Stopping | Mode::Stopped => return Err(RequestError::Stopping),
+            Mode::Superseded => return Err(RequestError::Superseded),
+            Mode::Halted => return Err(RequestError::NoSpace),
+            Mode::Serving | Mode::ReadOnly => {}
+        }
+        if writes && core.cx.mode == Mode::ReadOnly {
+            return Err(core.cx.refusal());
+        }
+        if !at.from_start().is_multiple_of(block) || !length.is_multiple_of(block) {
+            return Err(RequestError::Misaligned);
+        }
+        let capacity = core.cx.geometry.capacity();
+        if at.from_start() > capacity || length > capacity - at.from_start() {
+            return Err(RequestError::BeyondEnd);
+        }
+        let payload = matches!(operation, Operation::Read | Operation::Write { .. }) && !length.is_zero();
+        let fits = request.buffer.is_some_and(|buffer| core.cx.buffers.length(buffer) >= start + length);
+        if payload && !fits { Err(RequestError::BadBuffer) } else { Ok(()) }
+    }
+
+    /// A plan that a host waits for is done.
+    pub(crate) fn plan_done(&mut self, core: &mut Core, id: JobId) {
+        match core.cx.jobs.kind(id) {
+            Kind::Read { .. } => self.read_done(core, id),
+            Kind::Flush { .. } => self.flush_done(core, id),
+            other => unreachable!("no host waits for {other:?}"),
+        }
+    }
+
+    /// Some accesses of a plan that a host waits for failed.
+    pub(crate) fn plan_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
+        match core.cx.jobs.kind(id) {
+            Kind::Read { .. } => self.read_broken(core, id, failures),
+            Kind::Flush { .. } => self.flush_broken(core, id, failures),
+            other => unreachable!("no host waits for {other:?}"),
+        }
+    }
+
+    fn begin(&mut self, core: &mut Core, host: HostId, request: Request) {
+        // One job is counted until all jobs are started, so that none of them ends the request
+        // early.
+        self.get(host).jobs = 1;
+        match request.operation {
+            Operation::Read => {
+                core.cx.counters.host_reads += 1;
+                core.cx.counters.host_read += request.length.get();
+                self.begin_read(core, host, request);
+            }
+            Operation::Write { durable } => {
+                core.cx.counters.host_writes += 1;
+                core.cx.counters.host_written += request.length.get();
+                self.begin_write(core, host, request, Content::Host, durable);
+            }
+            Operation::WriteZeroes { may_unmap, fast_only, durable } => {
+                self.begin_zeroes(core, host, request, may_unmap && !durable, fast_only, durable);
+            }
+            Operation::Trim => self.begin_trim(core, host, request),
+            Operation::Flush => {
+                core.cx.counters.host_flushes += 1;
+                self.get(host).jobs += 1;
+                self.flush_waiters.push(host);
+                self.resume_hosts(core);
+            }
+        }
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+    }
+
+    /// One of a request's jobs is done.
+    pub(crate) fn host_job_done(&mut self, core: &mut Core, host: HostId, result: Result<(), RequestError>) {
+        let entry = self.get(host);
+        entry.error = entry.error.or(result.err());
+        entry.jobs -= 1;
+        if entry.jobs > 0 {
+            return;
+        }
+        let end = entry.request.at + entry.request.length;
+        if entry.error.is_none() && entry.cursor < end {
+            return self.continue_write(core, host);
+        }
+        if entry.durable && core.durable.is_unrecorded() {
+            entry.error.get_or_insert(RequestError::Lost);
+        }
+        let (request, error) = (entry.request, entry.error);
+        if error.is_none() && entry.durable && !entry.flushed && self.durability_is_shared(core, request) {
+            return self.flush_before_answer(core, host);
+        }
+        core.stripes.cache_mut().read_ends(host);
+        self.table[host.0 as usize] = None;
+        self.free.push(host.0);
+        self.answer(request, error.map_or(Ok(()), Err));
+    }
+
+    /// Whether the durability of a write depends on several members: the content of a missing data
+    /// unit is spread over all others, and is durable only when they all are.
+    fn durability_is_shared(&self, core: &Core, request: Request) -> bool {
+        !core.durable.is_whole(&core.cx)
+            && core.cx.geometry.keeps_parity()
+            && !is_planted(Bug::DegradedDurableNotFlushed)
+            && self.stripes_of(core, request).any(|stripe| {
+                // With a log, a durable record shows what each write changes, and one member is
+                // enough.
+                let recorded = core.cx.geometry.is_journaled()
+                    && core.logs.logs_writes(&core.cx, &core.durable, core.cx.geometry.region_of(stripe).0);
+                !recorded && self.is_short_of_members(core, stripe)
+            })
+    }
+
+    /// Whether a member of `stripe` is missing or not yet whole. A member whose rebuild has ended
+    /// counts as not whole until that is durable.
+    fn is_short_of_members(&self, core: &Core, stripe: Stripe) -> bool {
+        let layout = core.cx.geometry.layout();
+        let mut slots = layout.units().map(|unit| layout.locate(stripe, unit).slot);
+        slots.any(|slot| core.durable.known_state(&core.cx, slot) != SlotState::Active)
+    }
+}

@@ -1,0 +1,339 @@
+//! Reads: directly from members where that is possible, and stripe by stripe otherwise.
+
+use crate::code::UnitSet;
+use crate::columns::{Columns, Piece, Window};
+use crate::core::Core;
+use crate::effect::{Class, Fault};
+use crate::exec::job::FailedAccess;
+use crate::host::state::{HostRequest, Hosts};
+use crate::ids::{HostId, JobId};
+use crate::job::{ATTEMPTS, Kind, Purpose};
+use crate::map::pieces;
+use crate::organization::ReadChoice;
+use crate::plan::{Source, Span};
+use crate::request::{Request, RequestError};
+use crate::signal::Signal;
+use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
+
+impl Hosts {
+    /// Reads directly what can be read, in as few accesses as possible, and starts a job on each
+    /// stripe with missing units.
+    pub(super) fn begin_read(&mut self, core: &mut Core, host: HostId, request: Request) {
+        let logged = core.cx.geometry.is_journaled();
+        let refused = |stripe| {
+            core.logs.is_stalled(core.cx.geometry.region_of(stripe).0)
+                || core.logs.is_left_to_redo(&core.cx, stripe)
+        };
+        if logged && self.stripes_of(core, request).any(refused) {
+            let refusal = core.cx.refusal();
+            self.get(host).error.get_or_insert(refusal);
+            return;
+        }
+        if self.waits_for_recovery(core, request) {
+            self.hasten_recoveries(core, request);
+            self.get(host).jobs += 1;
+            self.recovery_waiters.push(host);
+            return;
+        }
+        let mut reads = std::mem::take(&mut self.reads);
+        let mut found = std::mem::take(&mut self.pieces);
+        let mut missing = false;
+        let whole_unit = core.cx.geometry.layout().unit_length();
+        for stripe in self.stripes_of(core, request) {
+            let window = Window { stripe, columns: Columns::new(Sectors::ZERO, whole_unit) };
+            pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
+            for piece in &found {
+                match self.choose_unit(core, stripe, piece) {
+                    Some(unit) => {
+                        let location =
+                            core.cx.roster.current_location(core.cx.geometry.layout().locate(stripe, unit));
+                        let at = core.cx.geometry.absolute(location.at + piece.columns.from);
+                        reads.push((
+                            location.slot,
+                            at,
+                            Span::new(Source::Host, piece.host, piece.columns.length()),
+                        ));
+                    }
+                    None => missing = true,
+                }
+            }
+        }
+        if !reads.is_empty() {
+            self.start_direct_read(core, host, &mut reads);
+        }
+        self.reads = reads;
+        self.pieces = found;
+        if missing {
+            self.begin_degraded_reads(core, host, request);
+        }
+    }
+
+    /// Whether data that is read now might change after a crash. That is so if a region is still to
+    /// be brought up to its records, if a record was given up and would be redone, or if copies may
+    /// differ and it is not yet recorded which members are excluded.
+    pub(super) fn waits_for_recovery(&self, core: &Core, request: Request) -> bool {
+        let layout = core.cx.geometry.layout();
+        let unrecorded = core.cx.geometry.keeps_copies() && core.durable.barrier();
+        if !core.cx.geometry.is_journaled() && !unrecorded {
+            return false;
+        }
+        self.stripes_of(core, request).any(|stripe| {
+            let region = layout.region_of(stripe).0;
+            let recorded = !core.cx.writes || core.durable.bitmap().resync_is_durable(region);
+            let given_up = core.cx.geometry.is_journaled() && !recorded;
+            core.logs.is_recovering(region)
+                || given_up
+                || unrecorded && core.durable.bitmap().needs_resync(region)
+        })
+    }
+
+    pub(super) fn hasten_recoveries(&mut self, core: &mut Core, request: Request) {
+        let regions: Vec<Region> = self
+            .stripes_of(core, request)
+            .map(|stripe| core.cx.geometry.layout().region_of(stripe).0)
+            .collect();
+        regions.into_iter().for_each(|region| core.logs.hasten_recovery(region));
+    }
+
+    /// A region was recovered, or the members' states are recorded: reads that waited for that
+    /// check again.
+    pub(crate) fn resume_recovered_hosts(&mut self, core: &mut Core) {
+        for host in std::mem::take(&mut self.recovery_waiters) {
+            let request = self.get(host).request;
+            self.begin_read(core, host, request);
+            core.cx.signal(Signal::HostJobDone(host, Ok(())));
+        }
+        self.resume_hosts(core);
+    }
+
+    pub(super) fn start_direct_read(
+        &mut self,
+        core: &mut Core,
+        host: HostId,
+        reads: &mut Vec<(Slot, Sector, Span)>,
+    ) {
+        self.get(host).jobs += 1;
+        let id = core.cx.jobs.start(Kind::Read { host }, Class::Foreground);
+        self.note_read(core, host);
+        let mut merging = core.cx.tuning.merging();
+        if self.get(host).wanted_only {
+            merging.gap = Sectors::ZERO;
+        }
+        core.cx.jobs.get_mut(id).plan.read_merged(reads, merging);
+        let buffer = self.host_buffer(host);
+        let turn = core.cx.roster.turn();
+        core.cx.run(id, turn, buffer, &[]);
+    }
+
+    /// The unit to read `piece` from; `None` if it must be computed.
+    pub(super) fn choose_unit(&mut self, core: &mut Core, stripe: Stripe, piece: &Piece) -> Option<Unit> {
+        let layout = core.cx.geometry.layout();
+        if !core.cx.geometry.keeps_copies() {
+            let location = layout.locate(stripe, piece.unit);
+            let readable = !core.cx.roster.is_degraded() || core.cx.roster.readable(location.slot, stripe);
+            return readable.then_some(piece.unit);
+        }
+        self.choose_copy(core, stripe, piece.columns)
+    }
+
+    pub(super) fn choose_copy(&mut self, core: &mut Core, stripe: Stripe, columns: Columns) -> Option<Unit> {
+        let layout = core.cx.geometry.layout();
+        let readable = |unit: &Unit| core.cx.roster.readable(layout.locate(stripe, *unit).slot, stripe);
+        let mut copies = layout.units().filter(readable);
+        // Until a region is resynced its copies may differ. All reads must use the copy that the
+        // others will be rewritten from. While a job rewrites the stripe's copies, perhaps from one
+        // that is lost meanwhile, none is read directly.
+        if core.durable.bitmap().needs_resync(layout.region_of(stripe).0) {
+            return copies.next().filter(|_| !core.cx.locks.is_exclusive(stripe));
+        }
+        let member = |unit: Unit| {
+            let location = layout.locate(stripe, unit);
+            let member = core.cx.roster.member_at(location.slot).expect("a readable place has a member");
+            let (queue, head) = core.cx.roster.queue(member);
+            let at = core.cx.geometry.data_start() + (location.at + columns.from).from_start();
+            let distance = head.get().abs_diff(at.get());
+            (queue, distance)
+        };
+        match core.cx.geometry.organization().read {
+            ReadChoice::Direct | ReadChoice::Primary => copies.next(),
+            choice @ (ReadChoice::RoundRobin | ReadChoice::Random) => {
+                let copies: Vec<Unit> = copies.collect();
+                let number = if choice == ReadChoice::Random { mixed(self.turn) } else { self.turn };
+                let turn = number.checked_rem(copies.len() as u64)?;
+                self.turn += 1;
+                Some(copies[turn as usize])
+            }
+            ReadChoice::ShortestQueue => copies.min_by_key(|unit| member(*unit)),
+            ReadChoice::NearestHead => copies.min_by_key(|unit| member(*unit).1),
+        }
+    }
+
+    pub(super) fn begin_degraded_reads(&mut self, core: &mut Core, host: HostId, request: Request) {
+        let list = self.list_windows(core, request);
+        for window in &list {
+            let mut found = Vec::new();
+            pieces(core.cx.geometry.layout(), request.at, request.length, *window, &mut found);
+            found.retain(|piece| self.choose_unit(core, window.stripe, piece).is_none());
+            if !found.is_empty() {
+                core.cx.counters.degraded_reads += 1;
+                self.start_host_stripe(core, Purpose::Read, *window, host, found, UnitSet::NONE);
+            }
+        }
+        self.windows = list;
+    }
+
+    pub(crate) fn read_done(&mut self, core: &mut Core, id: JobId) {
+        let Some(Kind::Read { host }) = core.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        core.cx.jobs.end(id);
+        self.keep_read(core, host);
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+    }
+
+    /// The cache watches a read, to notice whether its data is overwritten before the read ends.
+    pub(super) fn note_read(&mut self, core: &mut Core, host: HostId) {
+        let request = self.get(host).request;
+        if core.stripes.cache_mut().takes(request.length) {
+            let stripes: Vec<Stripe> = self.stripes_of(core, request).collect();
+            let stale = stripes.iter().any(|stripe| core.cx.locks.is_exclusive(*stripe));
+            core.stripes.cache_mut().read_begins(host, stripes, stale);
+        }
+    }
+
+    pub(super) fn keep_read(&mut self, core: &mut Core, host: HostId) {
+        let HostRequest { request, start, jobs, .. } = *self.get(host);
+        // Units that another job of the same request computes are not in the buffer yet.
+        if !core.stripes.cache_mut().read_ends(host) || jobs != 1 {
+            return;
+        }
+        let unit = core.cx.geometry.layout().unit_length();
+        let mut content = Vec::new();
+        let mut found = Vec::new();
+        for stripe in self.stripes_of(core, request) {
+            let window = Window { stripe, columns: Columns::new(Sectors::ZERO, unit) };
+            pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
+            content.extend(found.iter().map(|piece| (stripe, *piece)));
+        }
+        let buffer = request.buffer.expect("a read has a payload");
+        core.stripes.keep_content(&mut core.cx, (buffer, start), content);
+    }
+
+    /// Some accesses of a read failed: unreadable sectors are repaired, and then the whole read is
+    /// repeated for the array as it now is.
+    pub(crate) fn read_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
+        if core.cx.jobs.get(id).plan.reads_through() {
+            return self.read_wanted_only(core, id);
+        }
+        if core.cx.still_standing(failures) {
+            return self.read_failed(core, id, RequestError::Lost);
+        }
+        if failures.iter().any(|failure| failure.fault.is_of_space()) {
+            // Nothing is lost: the system lacked space or memory for the access.
+            return self.read_failed(core, id, core.cx.refusal());
+        }
+        if !core.cx.may_repair() && failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
+            // If a member was failed for the error, nothing is computed here: the whole read is
+            // repeated without that member.
+            return match failures.iter().all(|failure| core.cx.roster.slot_of(failure.member).is_some()) {
+                true => self.compute_unreadable(core, id, failures),
+                false => core.stripes.repairs_done(&mut core.cx, &mut core.durable, &mut core.logs, id),
+            };
+        }
+        for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
+            core.stripes.start_repairs(&mut core.cx, id, failure);
+        }
+        if core.cx.jobs.get(id).repairs == 0 {
+            core.stripes.repairs_done(&mut core.cx, &mut core.durable, &mut core.logs, id);
+        }
+    }
+
+    /// The sectors that failed may be ones that the host did not ask for: the read is repeated
+    /// without these.
+    pub(super) fn read_wanted_only(&mut self, core: &mut Core, id: JobId) {
+        let Some(Kind::Read { host }) = core.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        self.get(host).wanted_only = true;
+        self.read_again(core, id, host);
+    }
+
+    /// An array that must not write answers from the rest of the stripe and repairs nothing.
+    pub(super) fn compute_unreadable(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
+        let Some(Kind::Read { host }) = core.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        core.cx.jobs.end(id);
+        core.stripes.cache_mut().read_ends(host);
+        let block = core.cx.geometry.block();
+        let unreadable = failures.iter().flat_map(|failure| core.cx.unreadable_windows(failure));
+        let unreadable: Vec<(Window, Unit)> = unreadable.collect();
+        for (window, unit) in unreadable {
+            let Window { stripe, columns } = window;
+            let differ = core.cx.geometry.keeps_copies()
+                && core.durable.bitmap().needs_resync(core.cx.geometry.region_of(stripe).0);
+            if !differ {
+                self.start_read(core, host, window, UnitSet::of(unit));
+                continue;
+            }
+            // Copies that may differ are still read from the first one, except blocks that cannot
+            // be read there.
+            for index in 0..columns.length() / block {
+                let from = columns.from + block * index;
+                let columns = Columns::new(from, from + block);
+                self.start_read(core, host, Window { stripe, columns }, UnitSet::NONE);
+            }
+        }
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+    }
+
+    /// Reads the part of a request that lies in a window, as if the units `without` could not be
+    /// read.
+    pub(super) fn start_read(&mut self, core: &mut Core, host: HostId, window: Window, without: UnitSet) {
+        let request = self.get(host).request;
+        let mut found = Vec::new();
+        pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
+        // With copies, any of them may be the one that was read.
+        let copies = core.cx.geometry.keeps_copies();
+        found.retain(|piece| copies || without.has(piece.unit));
+        if found.is_empty() {
+            return;
+        }
+        self.start_host_stripe(core, Purpose::Read, window, host, found, without);
+    }
+
+    pub(crate) fn read_failed(&mut self, core: &mut Core, id: JobId, error: RequestError) {
+        let Some(Kind::Read { host }) = core.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+        core.cx.jobs.end(id);
+        core.stripes.cache_mut().read_ends(host);
+        core.cx.signal(Signal::HostJobDone(host, Err(error)));
+    }
+
+    /// The data that `id` could not read is repaired: the host's read begins again.
+    pub(crate) fn read_again(&mut self, core: &mut Core, id: JobId, host: HostId) {
+        core.cx.jobs.end(id);
+        let entry = self.get(host);
+        entry.attempts += 1;
+        if entry.attempts > ATTEMPTS {
+            core.stripes.cache_mut().read_ends(host);
+            return core.cx.signal(Signal::HostJobDone(host, Err(RequestError::Lost)));
+        }
+        let request = entry.request;
+        self.begin_read(core, host, request);
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+    }
+
+    /// What a direct read could not read is repaired, or (if `lost`) could not be.
+    pub(crate) fn read_repaired(&mut self, core: &mut Core, id: JobId, lost: bool) {
+        match core.cx.jobs.kind(id) {
+            Kind::Read { .. } if lost => self.read_failed(core, id, RequestError::Lost),
+            Kind::Read { host } => {
+                let host = *host;
+                self.read_again(core, id, host);
+            }
+            other => unreachable!("{other:?} waits for no repair"),
+        }
+    }
+}
+
+/// A number that looks unrelated to `count`, by the finalizer of SplitMix64.
+fn mixed(count: u64) -> u64 {
+    let mut z = count.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

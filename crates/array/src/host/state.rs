@@ -1,0 +1,196 @@
+//! The requests of hosts that are not yet answered, and their memory.
+
+use crate::buffer::BufferId;
+use crate::code::UnitSet;
+use crate::columns::{Piece, Window};
+use crate::context::Context;
+use crate::core::Core;
+use crate::ids::HostId;
+use crate::job::Purpose;
+use crate::map::windows;
+use crate::mode::Mode;
+use crate::plan::{Content, Span};
+use crate::request::{Completion, Request, RequestError};
+use crate::stripe::StripeWork;
+use parlour_units::{Duration, Instant, Sector, Sectors, Slot, Stripe};
+use std::collections::VecDeque;
+
+#[derive(Debug)]
+pub(super) struct HostRequest {
+    pub(super) request: Request,
+    /// Where its payload begins in its buffer.
+    pub(super) start: Sectors,
+    pub(super) jobs: u32,
+    pub(super) error: Option<RequestError>,
+    /// There are no jobs yet for sectors from here on.
+    pub(super) cursor: Sector,
+    pub(super) content: Content,
+    pub(super) durable: bool,
+    /// Its data was flushed, because a durable write was not enough.
+    pub(super) flushed: bool,
+    /// Whether only whole stripes are processed.
+    pub(super) whole_only: bool,
+    /// Whether its reads contain only sectors that it asked for.
+    pub(super) wanted_only: bool,
+    /// How often its read was begun again.
+    pub(super) attempts: u32,
+}
+
+/// Hosts count as idle after they were silent for this long; until then maintenance leaves them
+/// room.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// Requests that are not yet answered.
+#[derive(Debug, Default)]
+pub(crate) struct Hosts {
+    pub(super) table: Vec<Option<HostRequest>>,
+    pub(super) free: Vec<u32>,
+    /// Payload memory that hosts hold.
+    pub(super) memory: Sectors,
+    pub(super) flush_waiters: Vec<HostId>,
+    /// Reads of regions that are being recovered after a crash.
+    pub(super) recovery_waiters: Vec<HostId>,
+    /// The accesses of a read; the vector is kept for its memory.
+    pub(super) reads: Vec<(Slot, Sector, Span)>,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) windows: Vec<Window>,
+    /// When the last request came.
+    pub(super) last: Option<Instant>,
+    pub(super) completions: VecDeque<Completion>,
+    /// Counts reads of copies that are chosen in turn.
+    pub(super) turn: u64,
+}
+
+impl Hosts {
+    /// Takes a buffer for a payload of `length`. `None` if the memory for hosts is all in use.
+    pub(crate) fn reserve(&mut self, cx: &mut Context, length: Sectors) -> Option<BufferId> {
+        if self.memory + length > cx.tuning.host_memory && !self.memory.is_zero() {
+            return None;
+        }
+        self.memory += length;
+        Some(cx.buffers.take(length))
+    }
+
+    /// Gives a buffer back.
+    pub(crate) fn release(&mut self, cx: &mut Context, buffer: BufferId) {
+        self.memory = self.memory - cx.buffers.length(buffer);
+        cx.buffers.release(buffer);
+    }
+
+    /// The memory of payloads.
+    pub(crate) fn memory(&self) -> Sectors {
+        self.memory
+    }
+
+    /// The next completion of a request.
+    pub(crate) fn poll_completion(&mut self) -> Option<Completion> {
+        self.completions.pop_front()
+    }
+
+    pub(super) fn insert(&mut self, request: Request, start: Sectors) -> HostId {
+        let entry = Some(HostRequest {
+            request,
+            start,
+            jobs: 0,
+            error: None,
+            cursor: request.at + request.length,
+            content: Content::Host,
+            durable: false,
+            flushed: false,
+            whole_only: false,
+            wanted_only: false,
+            attempts: 0,
+        });
+        match self.free.pop() {
+            Some(index) => {
+                self.table[index as usize] = entry;
+                HostId(index)
+            }
+            None => {
+                self.table.push(entry);
+                HostId(self.table.len() as u32 - 1)
+            }
+        }
+    }
+
+    pub(super) fn get(&mut self, id: HostId) -> &mut HostRequest {
+        self.table[id.0 as usize].as_mut().expect("a request is named until it is answered")
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.table.len() - self.free.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// Hosts count as idle from this time on, unless requests are under way.
+    pub(crate) fn quiet_from(&self) -> Option<Instant> {
+        Some(self.last? + QUIET)
+    }
+
+    /// Whether hosts are active, or were a moment ago.
+    pub(crate) fn are_busy(&self, now: Instant) -> bool {
+        !self.is_empty() || self.quiet_from().is_some_and(|quiet| quiet > now)
+    }
+
+    /// A request's buffer, and where its payload begins there.
+    pub(crate) fn host_buffer(&mut self, host: HostId) -> Option<(BufferId, Sectors)> {
+        let HostRequest { request, start, .. } = self.get(host);
+        request.buffer.map(|buffer| (buffer, *start))
+    }
+
+    pub(super) fn answer(&mut self, request: Request, result: Result<(), RequestError>) {
+        self.completions.push_back(Completion { tag: request.tag, result });
+    }
+
+    /// The stripes that a request touches.
+    pub(super) fn stripes_of(&self, core: &Core, request: Request) -> impl Iterator<Item = Stripe> + use<> {
+        let data = core.cx.geometry.layout().stripe_data();
+        let end = request.at + request.length;
+        let first = request.at.from_start() / data;
+        (first..end.from_start().get().div_ceil(data.get())).map(Stripe::new)
+    }
+
+    /// The windows of a request. The vector is to be given back, to reuse its memory.
+    pub(super) fn list_windows(&mut self, core: &mut Core, request: Request) -> Vec<Window> {
+        let mut list = std::mem::take(&mut self.windows);
+        list.clear();
+        list.extend(windows(core.cx.geometry.layout(), request.at, request.length, core.cx.tuning.slice));
+        list
+    }
+
+    /// Starts a job that `host` waits for.
+    pub(super) fn start_host_stripe(
+        &mut self,
+        core: &mut Core,
+        purpose: Purpose,
+        window: Window,
+        host: HostId,
+        pieces: Vec<Piece>,
+        targets: UnitSet,
+    ) {
+        let payload = self.host_buffer(host);
+        let entry = self.get(host);
+        entry.jobs += 1;
+        let (content, durable) = (entry.content, entry.durable);
+        let host = Some(host);
+        core.stripes.start_stripe(
+            &mut core.cx,
+            StripeWork { purpose, window, host, payload, pieces, content, durable, targets },
+        );
+    }
+
+    /// Answers all requests with an error: the array does nothing more.
+    pub(crate) fn refuse_hosts(&mut self, core: &mut Core) {
+        let refusal = match core.cx.mode {
+            Mode::Superseded => RequestError::Superseded,
+            _ => RequestError::NoSpace,
+        };
+        self.free.clear();
+        for HostRequest { request, .. } in std::mem::take(&mut self.table).into_iter().flatten() {
+            self.answer(request, Err(refusal));
+        }
+    }
+}

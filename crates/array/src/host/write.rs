@@ -1,0 +1,118 @@
+//! Writes, zeroes and trims: cut into windows, a part of a long request at a time.
+
+use crate::code::UnitSet;
+use crate::columns::{Columns, Window};
+use crate::core::Core;
+use crate::host::state::{HostRequest, Hosts};
+use crate::ids::HostId;
+use crate::job::Purpose;
+use crate::map::pieces;
+use crate::plan::Content;
+use crate::request::{Request, RequestError};
+use crate::signal::Signal;
+use parlour_units::Sector;
+
+/// The number of stripes of a request that are processed at once; a long request goes on when these
+/// are done.
+const STRIPES_AT_ONCE: u64 = 64;
+
+impl Hosts {
+    pub(super) fn begin_write(
+        &mut self,
+        core: &mut Core,
+        host: HostId,
+        request: Request,
+        content: Content,
+        durable: bool,
+    ) {
+        let entry = self.get(host);
+        (entry.cursor, entry.content, entry.durable) = (request.at, content, durable);
+        self.continue_write(core, host);
+    }
+
+    /// Starts jobs on the next stripes of a request that writes, zeroes or trims.
+    pub(super) fn continue_write(&mut self, core: &mut Core, host: HostId) {
+        let &mut HostRequest { request, cursor, whole_only, .. } = self.get(host);
+        let data = core.cx.geometry.layout().stripe_data();
+        let end = request.at + request.length;
+        let next = Sector::ZERO + data * (cursor.from_start() / data + STRIPES_AT_ONCE);
+        let part = Request { at: cursor, length: next.min(end) - cursor, ..request };
+        let list = self.list_windows(core, part);
+        let entry = self.get(host);
+        entry.cursor = next.min(end);
+        // One job is counted until all jobs are started, so that the request does not go on early.
+        entry.jobs += 1;
+        for window in &list {
+            if !whole_only || self.is_whole(core, request, *window) {
+                self.begin_window(core, host, request, *window);
+            }
+        }
+        self.windows = list;
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+    }
+
+    /// A write's window is cut into blocks, each of which is written separately.
+    pub(crate) fn begin_blocks(&mut self, core: &mut Core, host: HostId, window: Window) {
+        let request = self.get(host).request;
+        let block = core.cx.geometry.block();
+        let columns = window.columns;
+        for index in 0..columns.length() / block {
+            let from = columns.from + block * index;
+            let window = Window { columns: Columns::new(from, from + block), ..window };
+            self.begin_window(core, host, request, window);
+        }
+    }
+
+    pub(super) fn begin_window(&mut self, core: &mut Core, host: HostId, request: Request, window: Window) {
+        let mut found = Vec::new();
+        pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
+        if found.is_empty() {
+            return;
+        }
+        self.start_host_stripe(core, Purpose::Write, window, host, found, UnitSet::NONE);
+    }
+
+    pub(super) fn begin_zeroes(
+        &mut self,
+        core: &mut Core,
+        host: HostId,
+        request: Request,
+        may_unmap: bool,
+        fast: bool,
+        durable: bool,
+    ) {
+        let unmaps = may_unmap && self.members_unmap(core);
+        if fast && !(unmaps && self.is_made_of_stripes(core, request)) {
+            self.get(host).error = Some(RequestError::NotFast);
+            return;
+        }
+        core.cx.counters.host_writes += 1;
+        core.cx.counters.host_written += request.length.get();
+        self.begin_write(core, host, request, Content::Zeroes { may_unmap: unmaps }, durable);
+    }
+
+    pub(super) fn is_made_of_stripes(&self, core: &Core, request: Request) -> bool {
+        let data = core.cx.geometry.layout().stripe_data();
+        request.at.from_start().is_multiple_of(data) && request.length.is_multiple_of(data)
+    }
+
+    /// Whole stripes are unmapped; smaller parts of a trim are ignored.
+    pub(super) fn begin_trim(&mut self, core: &mut Core, host: HostId, request: Request) {
+        if self.members_unmap(core) {
+            self.get(host).whole_only = true;
+            self.begin_write(core, host, request, Content::Zeroes { may_unmap: true }, false);
+        }
+    }
+
+    /// Whether a request covers the window in all data units.
+    pub(super) fn is_whole(&self, core: &Core, request: Request, window: Window) -> bool {
+        let mut found = Vec::new();
+        pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
+        found.len() == usize::from(core.cx.geometry.layout().data_units())
+            && found.iter().all(|piece| piece.columns == window.columns)
+    }
+
+    pub(super) fn members_unmap(&self, core: &Core) -> bool {
+        core.cx.roster.all_unmap()
+    }
+}

@@ -186,7 +186,7 @@ mod tests {
         array.submit(Instant::ZERO, request);
         run(&mut array);
         assert_eq!(array.poll_completion().map(|completion| completion.result), Some(Ok(())));
-        assert_eq!(array.rooms.core.logs.in_memory, 1);
+        assert_eq!(array.log_status().expect("it logs").buffers, 1);
         array
     }
 
@@ -204,9 +204,7 @@ mod tests {
     #[test]
     fn a_stop_ends_where_a_region_can_never_be_appended_and_is_not_called_clean() {
         let mut array = written();
-        let log = array.rooms.core.logs.region(Region::new(0));
-        log.positions.fill(true);
-        log.holders = 1;
+        array.rooms.core.logs.block(Region::new(0));
         array.stop(Instant::ZERO);
         run(&mut array);
         assert_eq!((array.mode(), array.rooms.core.durable.is_clean()), (crate::Mode::Stopped, false));

@@ -16,7 +16,7 @@ use crate::format::superblock::{
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::implausible::beyond;
-use crate::log::{CommitLogContent, CommitLogs, LoadState, Logs, remember};
+use crate::log::{CommitLogContent, Logs};
 use crate::mode::Mode;
 use crate::older::older_slots;
 use crate::organization::Update;
@@ -408,12 +408,12 @@ fn open_logs(
     }
     if whole {
         for region in map.dirty.iter().filter(|region| !map.resync.get(*region)) {
-            logs.region(region).load = LoadState::Unknown;
+            logs.load_later(region);
         }
     }
     if geometry.is_journaled() {
         map.resync.iter().for_each(|region| logs.stay_given_up(region));
-        open_commit_logs(geometry, map, found, first_sequence, &mut logs);
+        logs.take_commit_logs(geometry, map, found, first_sequence);
     }
     logs
 }
@@ -434,26 +434,6 @@ fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec
         content.read && !gone.contains(slot) && (damaged(records) || damaged(intents))
     };
     (0..assembly.geometry.members()).map(Slot::new).filter(is_damaged).collect()
-}
-
-/// Takes in the entries of the members' commit logs.
-fn open_commit_logs(
-    geometry: &Geometry,
-    map: &StoredBitmap,
-    found: Vec<FoundLog>,
-    first_sequence: u64,
-    logs: &mut Logs,
-) {
-    let counts = |region: Region, sequence: u64| {
-        map.dirty.get(region) && !map.resync.get(region) && sequence > logs.applied[region.as_usize()]
-    };
-    let mut commits = CommitLogs::new(&found, first_sequence, geometry);
-    let recoveries = remember(found, geometry, counts);
-    for (region, recovery) in recoveries {
-        recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
-        logs.recover_later(region, recovery);
-    }
-    logs.commits = commits;
 }
 
 /// Whether a member is long enough to have superblocks. If so, the caller can read

@@ -33,6 +33,7 @@ use crate::durable::bad_blocks;
 use crate::effect::{Action, Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::Committed;
+use crate::format::segment::Record;
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
@@ -82,7 +83,7 @@ impl Logs {
             if !known.contains(&record.sequence) {
                 let reservation =
                     self.reservation_for(region, record.payload(), |length| buffers.take(length));
-                let record = super::Record { start: reservation.start, ..record };
+                let record = Record { start: reservation.start, ..record };
                 self.commit_record(reservation.segment, record, Some(remembered.name));
             }
         }

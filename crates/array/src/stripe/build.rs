@@ -9,7 +9,7 @@ use crate::durable::Durable;
 use crate::format::segment::RecordKind;
 use crate::ids::JobId;
 use crate::job::{Blind, Kind, Purpose, StripeJob};
-use crate::log::{Logs, Reservation};
+use crate::log::Logs;
 use crate::plan::{LogMethod, Lost, StripeView, StripeWrite};
 use crate::planted::{Bug, is_planted};
 use crate::stripe::state::Stripes;
@@ -95,11 +95,8 @@ impl Stripes {
     pub(super) fn run(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
         let job = cx.jobs.stripe(id);
         let (payload, purpose) = (job.payload, job.purpose);
-        let place = |reservation: &Reservation| {
-            let buffer = logs.segment(reservation.segment).buffer;
-            (buffer.expect("what is reserved is in memory until it is filled"), reservation.start)
-        };
-        let reservations: Vec<(BufferId, Sectors)> = job.reservations.iter().map(place).collect();
+        let places = job.reservations.iter().map(|reservation| logs.place(reservation));
+        let reservations: Vec<(BufferId, Sectors)> = places.collect();
         if purpose == Purpose::Write {
             cx.counters.strategy(cx.jobs.get(id).plan.strategy);
         }
@@ -134,7 +131,7 @@ impl Stripes {
             false => digest(sums.by_ref().take(fragment.columns.length().get() as usize)),
         });
         logs.commit(index, &fragments, &reservations, kind, digests);
-        let many = logs.records > cx.tuning.live_records;
+        let many = logs.live_records() > cx.tuning.live_records;
         let region = cx.jobs.stripe(id).region;
         logs.after_reservations(cx, durable, &reservations);
         if many {

@@ -147,9 +147,7 @@ impl Stripes {
     /// until it is durable that the region is to be resynced.
     pub(super) fn give_up_landing(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
         if let Some((name, _)) = cx.jobs.stripe(id).entry {
-            let commits = &mut logs.commits;
-            commits.keep(name);
-            commits.orphan(name);
+            logs.keep_until_resync(name);
         }
     }
 

@@ -328,7 +328,7 @@ impl Stripes {
         // zero record that still counts would be redone after a crash, and would undo a write that
         // has no record.
         if cx.jobs.stripe(id).blind != Blind::No {
-            if logs.commits.zeroes_count(region) {
+            if logs.zeroes_count(region) {
                 durable.bitmap_mut().mark_to_resync(cx, region);
             }
             return durable.bitmap_mut().pass_resync_durable(region, id);

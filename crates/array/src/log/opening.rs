@@ -1,0 +1,39 @@
+//! The logs when an array is opened: which are to be read, and what the commit logs hold.
+
+use parlour_units::Region;
+
+use super::commit::logs::CommitLogs;
+use super::logs::Logs;
+use super::recover::remembered::remember;
+use super::region::LoadState;
+use crate::format::bitmap::StoredBitmap;
+use crate::format::commit_entry::FoundLog;
+use crate::geometry::Geometry;
+
+impl Logs {
+    /// The headers of `region`'s log are to be read before the region is used.
+    pub(crate) fn load_later(&mut self, region: Region) {
+        self.region(region).load = LoadState::Unknown;
+    }
+
+    /// Takes in the entries of the members' commit logs.
+    pub(crate) fn take_commit_logs(
+        &mut self,
+        geometry: &Geometry,
+        map: &StoredBitmap,
+        found: Vec<FoundLog>,
+        first_sequence: u64,
+    ) {
+        let counts = |region: Region, sequence: u64| {
+            let known = map.dirty.get(region) && !map.resync.get(region);
+            known && sequence > self.applied[region.as_usize()]
+        };
+        let mut commits = CommitLogs::new(&found, first_sequence, geometry);
+        let recoveries = remember(found, geometry, counts);
+        for (region, recovery) in recoveries {
+            recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
+            self.recover_later(region, recovery);
+        }
+        self.commits = commits;
+    }
+}

@@ -12,13 +12,14 @@ use crate::damage::Damage;
 #[derive(Debug, Default)]
 pub(crate) struct Defects {
     /// Sectors that were unreadable since full redundancy was last restored: disk and sector.
-    scars: Vec<(usize, u64)>,
-    /// Regions were unsynced while there were scars.
+    read_errors: Vec<(usize, u64)>,
+    /// Check units may not have fitted while there were such sectors: regions were unsynced, or the
+    /// array crashed.
     unsure: bool,
     /// Damage that is done before the array is opened again: slots, their disks, and the damage.
-    at_rest: Vec<(u16, usize, Damage)>,
+    pending: Vec<(u16, usize, Damage)>,
     /// Columns of stripes with wrong parity, which a scrub must find.
-    polluted: BTreeSet<(Stripe, u64)>,
+    wrong_parity: BTreeSet<(Stripe, u64)>,
     /// The entries of the array's bad-block log: stripes, and columns in sectors.
     given_up: BTreeSet<(Stripe, u64)>,
     /// A scrub must find a mismatch.
@@ -31,36 +32,36 @@ pub(crate) struct Defects {
 /// Unreadable sectors.
 impl Defects {
     /// A sector of `disk` cannot be read.
-    pub(crate) fn scar(&mut self, disk: usize, sector: u64) {
-        self.scars.push((disk, sector));
+    pub(crate) fn add_read_error(&mut self, disk: usize, sector: u64) {
+        self.read_errors.push((disk, sector));
     }
 
-    pub(crate) fn has_scars(&self) -> bool {
-        !self.scars.is_empty()
+    pub(crate) fn has_read_errors(&self) -> bool {
+        !self.read_errors.is_empty()
     }
 
-    pub(crate) fn scars_on(&self, disk: Option<usize>) -> bool {
-        self.scars.iter().any(|(scarred, _)| Some(*scarred) == disk)
+    pub(crate) fn has_read_errors_on(&self, disk: Option<usize>) -> bool {
+        self.read_errors.iter().any(|(on, _)| Some(*on) == disk)
     }
 
     /// Whether one of these sectors of `disk` could not be read.
-    pub(crate) fn scars_in(&self, disk: Option<usize>, sectors: &Range<u64>) -> bool {
-        self.scars.iter().any(|(on, sector)| Some(*on) == disk && sectors.contains(sector))
+    pub(crate) fn has_read_errors_in(&self, disk: Option<usize>, sectors: &Range<u64>) -> bool {
+        self.read_errors.iter().any(|(on, sector)| Some(*on) == disk && sectors.contains(sector))
     }
 
-    /// Regions that are `unsynced` cannot be resynced from what cannot be read.
-    pub(crate) fn doubt(&mut self, unsynced: bool) {
-        self.unsure |= unsynced;
+    /// Check units may not fit now, if `doubtful`, and not all data could be read.
+    pub(crate) fn doubt(&mut self, doubtful: bool) {
+        self.unsure |= doubtful;
     }
 
-    /// Whether regions were unsynced while there were scars.
+    /// Whether check units may not have fitted while there were unreadable sectors.
     pub(crate) fn is_unsure(&self) -> bool {
         self.unsure
     }
 
     /// Everything can be read and has full redundancy.
-    pub(crate) fn forget_scars(&mut self) {
-        self.scars.clear();
+    pub(crate) fn forget_read_errors(&mut self) {
+        self.read_errors.clear();
         self.unsure = false;
     }
 }
@@ -68,45 +69,45 @@ impl Defects {
 /// Wrong content.
 impl Defects {
     /// The member in `slot` is to be damaged before the array is opened again.
-    pub(crate) fn damage_at_rest(&mut self, slot: u16, disk: usize, damage: Damage) {
-        self.at_rest.push((slot, disk, damage));
+    pub(crate) fn add_pending_damage(&mut self, slot: u16, disk: usize, damage: Damage) {
+        self.pending.push((slot, disk, damage));
     }
 
     /// The number of damages that are still to be done.
-    pub(crate) fn waiting_damage(&self) -> usize {
-        self.at_rest.len()
+    pub(crate) fn pending_damage(&self) -> usize {
+        self.pending.len()
     }
 
-    pub(crate) fn damage_waits_for(&self, disk: Option<usize>) -> bool {
-        self.at_rest.iter().any(|(_, rotting, _)| Some(*rotting) == disk)
+    pub(crate) fn has_pending_damage(&self, disk: Option<usize>) -> bool {
+        self.pending.iter().any(|(_, of, _)| Some(*of) == disk)
     }
 
     /// The damage that is done now.
-    pub(crate) fn take_damage(&mut self) -> Vec<(u16, usize, Damage)> {
-        std::mem::take(&mut self.at_rest)
+    pub(crate) fn take_pending_damage(&mut self) -> Vec<(u16, usize, Damage)> {
+        std::mem::take(&mut self.pending)
     }
 
     /// Parity is wrong at these columns.
-    pub(crate) fn pollute(&mut self, columns: Vec<(Stripe, u64)>) {
-        self.polluted.extend(columns);
+    pub(crate) fn add_wrong_parity(&mut self, columns: Vec<(Stripe, u64)>) {
+        self.wrong_parity.extend(columns);
     }
 
     pub(crate) fn has_wrong_parity(&self) -> bool {
-        !self.polluted.is_empty()
+        !self.wrong_parity.is_empty()
     }
 
-    pub(crate) fn is_polluted(&self, column: &(Stripe, u64)) -> bool {
-        self.polluted.contains(column)
+    pub(crate) fn is_wrong_parity(&self, column: &(Stripe, u64)) -> bool {
+        self.wrong_parity.contains(column)
     }
 
     /// The stripes with wrong parity.
-    pub(crate) fn polluted_stripes(&self) -> impl Iterator<Item = Stripe> + '_ {
-        self.polluted.iter().map(|(stripe, _)| *stripe)
+    pub(crate) fn stripes_with_wrong_parity(&self) -> impl Iterator<Item = Stripe> + '_ {
+        self.wrong_parity.iter().map(|(stripe, _)| *stripe)
     }
 
     /// All parity was computed anew.
-    pub(crate) fn forget_pollution(&mut self) {
-        self.polluted.clear();
+    pub(crate) fn forget_wrong_parity(&mut self) {
+        self.wrong_parity.clear();
     }
 
     /// A unit rots, or does so no more.

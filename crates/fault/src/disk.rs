@@ -52,7 +52,7 @@ pub(crate) struct Disk {
     /// It has no space for logs and metadata either.
     full_everywhere: bool,
     /// The next read of data fails once.
-    hiccup: bool,
+    fails_once: bool,
     flushes: Flushes,
     /// The number of writes for which a lying flush was reported as done.
     lied: u64,
@@ -84,7 +84,7 @@ impl Disk {
             mute: false,
             full: false,
             full_everywhere: false,
-            hiccup: false,
+            fails_once: false,
             flushes: Flushes::Work,
             lied: 0,
             starved: false,
@@ -198,7 +198,7 @@ impl Disk {
 impl Disk {
     /// Whether an access to it has failed or will fail although it answers.
     pub(crate) fn ails(&self) -> bool {
-        self.hiccup || self.ails_in_writing()
+        self.fails_once || self.ails_in_writing()
     }
 
     /// The same, without reads that fail once.
@@ -228,22 +228,22 @@ impl Disk {
 
     /// The next read of data fails once.
     pub(crate) fn fail_next_read(&mut self) {
-        self.hiccup = true;
+        self.fails_once = true;
     }
 
     pub(crate) fn fails_next_read(&self) -> bool {
-        self.hiccup
+        self.fails_once
     }
 
     /// Whether this read of data fails.
     pub(crate) fn take_failed_read(&mut self) -> bool {
-        std::mem::take(&mut self.hiccup)
+        std::mem::take(&mut self.fails_once)
     }
 
     /// Everything can be read again.
-    pub(crate) fn mend_reads(&mut self) {
+    pub(crate) fn repair_reads(&mut self) {
         self.bad.clear();
-        self.hiccup = false;
+        self.fails_once = false;
     }
 
     /// The system lacks a resource for its next access.
@@ -426,7 +426,7 @@ impl Disk {
     }
 
     /// Flushes work again, and the system has what accesses need.
-    pub(crate) fn mend_flushes(&mut self) {
+    pub(crate) fn repair_flushes(&mut self) {
         (self.flushes, self.starved) = (Flushes::Work, false);
         self.make_true();
     }

@@ -183,7 +183,7 @@ impl Hosts {
         };
         let now = world.now().nanoseconds();
         self.digest = mix(self.digest ^ mix(tag ^ now << 16)) ^ u64::from(result.is_ok());
-        world.shelf().note(|| format!("host: {} is answered: {result:?}", open.told()));
+        world.note(|| format!("host: {} is answered: {result:?}", open.told()));
         let Open { ask, range, .. } = open;
         if let Some(sectors) = self.learn(&open, result.is_ok(), sectors, one_copy)? {
             world.reuse(sectors);

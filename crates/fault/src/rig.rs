@@ -34,7 +34,7 @@ pub(crate) struct Rig<'a> {
     pub(crate) world: World,
     pub(crate) hosts: Hosts,
     pub(crate) defects: Defects,
-    pub(crate) trace: Trace,
+    trace: Trace,
     coverage: Coverage,
     /// The new session is not recorded yet.
     opening: bool,
@@ -85,13 +85,18 @@ impl<'a> Rig<'a> {
     }
 
     /// Counts a fault in the array's current state.
-    pub(crate) fn meet(&mut self, fault: Fault) {
+    pub(crate) fn count_fault(&mut self, fault: Fault) {
         let (mode, busy) = (self.mode(), self.hosts.are_busy());
         self.coverage.note(fault, State::of(&self.status(), mode, self.opening, busy));
     }
 
     pub(crate) fn note(&self, line: impl FnOnce() -> String) {
         self.trace.note(self.now(), line);
+    }
+
+    /// The number of lines that were noted.
+    pub(crate) fn noted(&self) -> usize {
+        self.trace.length()
     }
 
     pub(crate) fn now(&self) -> Instant {

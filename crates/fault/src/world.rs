@@ -174,14 +174,6 @@ impl World {
         self.array.mode()
     }
 
-    pub(crate) fn shelf(&self) -> &Shelf {
-        &self.shelf
-    }
-
-    pub(crate) fn shelf_mut(&mut self) -> &mut Shelf {
-        &mut self.shelf
-    }
-
     pub(crate) fn disk(&self, disk: usize) -> &Disk {
         &self.shelf.disks()[disk]
     }
@@ -198,12 +190,26 @@ impl World {
         self.shelf.disks_mut()
     }
 
+    /// Adds a disk that is no member yet. Returns its number.
+    pub(crate) fn add_disk(&mut self, disk: Disk) -> usize {
+        self.shelf.add(disk)
+    }
+
     pub(crate) fn disk_of(&self, member: u16) -> Option<usize> {
         self.members.disk_of(member)
     }
 
     pub(crate) fn now(&self) -> Instant {
         self.shelf.now()
+    }
+
+    pub(crate) fn note(&self, line: impl FnOnce() -> String) {
+        self.shelf.note(line);
+    }
+
+    /// The number of sessions so far.
+    pub(crate) fn sessions(&self) -> u64 {
+        self.shelf.sessions()
     }
 
     /// The number of accesses so far.
@@ -242,8 +248,8 @@ impl World {
     }
 
     /// The sectors that have had a transient error since the last query, and their disks.
-    pub(crate) fn take_hiccups(&mut self) -> Vec<(usize, u64)> {
-        self.members.take_hiccups()
+    pub(crate) fn take_transient_errors(&mut self) -> Vec<(usize, u64)> {
+        self.members.take_transient_errors()
     }
 
     /// The silent faults that have happened since the last query.
@@ -445,6 +451,16 @@ impl World {
     pub(crate) fn next_time(&self) -> Option<Instant> {
         let timeout = self.array.poll_timeout().map(|due| due.max(self.shelf.now()));
         [self.flights.next_time(), timeout].into_iter().flatten().min()
+    }
+
+    /// Nothing happens until `time`, unless that has passed.
+    pub(crate) fn wait_until(&mut self, time: Instant) {
+        self.shelf.wait_until(time);
+    }
+
+    /// Nothing happens for a while.
+    pub(crate) fn wait(&mut self, time: Duration) {
+        self.shelf.wait(time);
     }
 
     /// Processes the next event.

@@ -14,29 +14,29 @@ impl Rig<'_> {
     /// A member has a fault, if the array promises to survive it.
     pub(crate) fn ail(&mut self, what: What) {
         match what {
-            What::Latent(slot, sector) => self.scar(slot, sector),
-            What::Metadata(slot, number) => self.scar_metadata(slot, number),
+            What::Latent(slot, sector) => self.latent_error(slot, sector),
+            What::Metadata(slot, number) => self.metadata_error(slot, number),
             What::Silent(slot, silent) => self.arm(slot, silent),
             What::Damage(slot, damage) => self.damage(slot, damage),
             What::FlushesLie(slot) => self.begin_to_lie(slot),
-            What::Transient(slot) => self.hurt(slot, Fault::TransientError),
-            What::Slow(slot) => self.hurt(slot, Fault::SlowMember),
-            What::FlushFails(slot) => self.hurt(slot, Fault::FailedFlush),
-            What::Starved(slot) => self.hurt(slot, Fault::Starvation),
-            What::FullEverywhere(slot) => self.hurt(slot, Fault::OutOfAllSpace),
-            What::Full(slot) => self.hurt(slot, Fault::OutOfSpace),
+            What::Transient(slot) => self.inject(slot, Fault::TransientError),
+            What::Slow(slot) => self.inject(slot, Fault::SlowMember),
+            What::FlushFails(slot) => self.inject(slot, Fault::FailedFlush),
+            What::Starved(slot) => self.inject(slot, Fault::Starvation),
+            What::FullEverywhere(slot) => self.inject(slot, Fault::OutOfAllSpace),
+            What::Full(slot) => self.inject(slot, Fault::OutOfSpace),
             other => unreachable!("{other:?} is no fault of one member"),
         }
     }
 
     /// The disk in `slot`, if it is to have this fault now.
-    fn victim(&mut self, slot: u16, fault: Fault) -> Option<usize> {
+    fn target(&mut self, slot: u16, fault: Fault) -> Option<usize> {
         let disk = self.disk_at(slot)?;
         (!self.is_failed(slot) && self.dares(fault, slot)).then_some(disk)
     }
 
-    fn hurt(&mut self, slot: u16, fault: Fault) {
-        let Some(disk) = self.victim(slot, fault) else { return };
+    fn inject(&mut self, slot: u16, fault: Fault) {
+        let Some(disk) = self.target(slot, fault) else { return };
         let disk = self.world.disk_mut(disk);
         match fault {
             Fault::TransientError => disk.fail_next_read(),
@@ -48,39 +48,39 @@ impl Rig<'_> {
         }
     }
 
-    fn scar(&mut self, slot: u16, sector: u64) {
-        let Some(disk) = self.victim(slot, Fault::LatentError) else { return };
+    fn latent_error(&mut self, slot: u16, sector: u64) {
+        let Some(disk) = self.target(slot, Fault::LatentError) else { return };
         self.lose_sector(disk, self.geometry.data_start().get() + sector);
         // From now on, data that was read there must come from other members.
         self.member_excluded();
         self.defects.doubt(self.is_unsynced());
     }
 
-    fn scar_metadata(&mut self, slot: u16, number: u64) {
-        let Some(disk) = self.victim(slot, Fault::MetadataError) else { return };
+    fn metadata_error(&mut self, slot: u16, number: u64) {
+        let Some(disk) = self.target(slot, Fault::MetadataError) else { return };
         let sector = metadata_sector(&self.geometry, self.world.disk(disk).length(), number);
         self.lose_sector(disk, sector);
     }
 
     fn lose_sector(&mut self, disk: usize, sector: u64) {
         self.world.disk_mut(disk).lose_sector(sector);
-        self.defects.scar(disk, sector);
+        self.defects.add_read_error(disk, sector);
     }
 
     /// Notes the sectors that had a transient error.
-    pub(crate) fn note_hiccups(&mut self) {
-        let hiccups = self.world.take_hiccups();
-        if !hiccups.is_empty() {
-            hiccups.into_iter().for_each(|(disk, sector)| self.defects.scar(disk, sector));
+    pub(crate) fn note_transient_errors(&mut self) {
+        let errors = self.world.take_transient_errors();
+        if !errors.is_empty() {
+            errors.into_iter().for_each(|(disk, sector)| self.defects.add_read_error(disk, sector));
             self.defects.doubt(self.is_unsynced());
         }
     }
 
     /// Repairs what cannot be read, flushed or done for lack of memory.
-    pub(crate) fn mend_sectors(&mut self) {
+    pub(crate) fn repair_errors(&mut self) {
         self.world.disks_mut().iter_mut().for_each(|disk| {
-            disk.mend_reads();
-            disk.mend_flushes();
+            disk.repair_reads();
+            disk.repair_flushes();
         });
     }
 }

@@ -1,7 +1,6 @@
 //! The fault atlas: the faults that the organization promises to survive in the array's current
 //! state. The tester injects no other faults, unless `Limits::beyond` is set.
 
-use parlour_array::Mode;
 use parlour_units::Slot;
 
 use super::Rig;
@@ -29,7 +28,7 @@ impl Rig<'_> {
             // error.
             Fault::TransientError if self.is_weak(slot) => false,
             Fault::LatentError | Fault::TransientError => {
-                self.mode() == Mode::Serving && !self.is_full() && self.can_do_without(slot)
+                self.is_serving() && !self.is_full() && self.can_do_without(slot)
             }
             // A repair needs free space.
             Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
@@ -37,7 +36,7 @@ impl Rig<'_> {
             }
             Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
                 // Members with a valid superblock of this array must outnumber the foreign one.
-                let rotting = if fault == Fault::ForeignMember { self.defects.waiting_damage() } else { 0 };
+                let rotting = if fault == Fault::ForeignMember { self.defects.pending_damage() } else { 0 };
                 let others = usize::from(self.geometry.members()) - 1;
                 self.is_whole() && self.can_do_without(slot) && others > 1 + rotting
             }
@@ -49,7 +48,7 @@ impl Rig<'_> {
             Fault::Rot => {
                 let ails = self.world.disks().iter().any(Disk::ails_in_writing)
                     || self.defects.has_wrong_parity()
-                    || self.defects.waiting_damage() > 0;
+                    || self.defects.pending_damage() > 0;
                 self.is_whole() && !self.is_full() && !ails && self.is_redundant()
             }
         }
@@ -67,23 +66,23 @@ impl Rig<'_> {
             false => self.survives(fault, slot),
         };
         if dares {
-            self.meet(fault);
+            self.count_fault(fault);
         }
         dares
     }
 
     /// The same for a member that has this fault when the array is opened next.
     pub(crate) fn dares_absence(&mut self, fault: Fault, slot: u16) -> bool {
-        let dares = self.survives(fault, slot) && !self.defects.has_scars() && !self.is_full();
+        let dares = self.survives(fault, slot) && !self.defects.has_read_errors() && !self.is_full();
         if dares {
-            self.meet(fault);
+            self.count_fault(fault);
         }
         dares
     }
 
     /// Whether all members are present, and no content is wrong or was unreadable.
     fn is_sound(&self) -> bool {
-        !self.defects.has_scars() && !self.defects.has_wrong_parity() && self.is_whole()
+        !self.defects.has_read_errors() && !self.defects.has_wrong_parity() && self.is_whole()
     }
 
     fn lies(&self, slot: u16) -> bool {
@@ -106,8 +105,12 @@ impl Rig<'_> {
     fn is_weak(&self, slot: u16) -> bool {
         let (disk, defects) = (self.disk_at(slot), &self.defects);
         let ails = disk.is_some_and(|disk| self.world.disk(disk).ails());
-        let polluted = || defects.polluted_stripes().any(|stripe| self.parity_member(stripe) == Some(slot));
-        ails || self.is_gone(slot) || defects.scars_on(disk) || defects.damage_waits_for(disk) || polluted()
+        let wrong_parity =
+            || defects.stripes_with_wrong_parity().any(|stripe| self.parity_member(stripe) == Some(slot));
+        ails || self.is_gone(slot)
+            || defects.has_read_errors_on(disk)
+            || defects.has_pending_damage(disk)
+            || wrong_parity()
     }
 
     /// The disks of members of which any one may be lost in a power cut at this moment. Where the

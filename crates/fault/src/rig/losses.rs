@@ -32,12 +32,12 @@ impl Rig<'_> {
     fn may_be_lost(&self, Range { at, length }: Range, durable: bool) -> bool {
         let (layout, defects) = (self.geometry.layout(), &self.defects);
         let gone = if self.limits.beyond { self.gone().count() } else { 0 };
-        if !defects.has_scars() && !defects.gave_up_any() && gone == 0 {
+        if !defects.has_read_errors() && !defects.gave_up_any() && gone == 0 {
             return false;
         }
         // If a log is lost, its updates to parity are lost too. If a member cannot flush, a durable
         // write fails.
-        let hurt = gone + usize::from(gone > 0 && defects.has_scars());
+        let hurt = gone + usize::from(gone > 0 && defects.has_read_errors());
         let tolerance = usize::from(self.geometry.fault_tolerance());
         if layout.logs().is_some() && hurt > tolerance || durable && gone > tolerance {
             return true;
@@ -48,13 +48,13 @@ impl Rig<'_> {
             if defects.gave_up_any_of(stripe) {
                 return true;
             }
-            let scarred = layout.units().filter(|unit| {
+            let missing = layout.units().filter(|unit| {
                 let (slot, start) = self.place(stripe, *unit);
                 let sectors = start.get()..(start + layout.unit_length()).get();
-                self.is_gone(slot) || defects.scars_in(self.disk_at(slot), &sectors)
+                self.is_gone(slot) || defects.has_read_errors_in(self.disk_at(slot), &sectors)
             });
-            let scarred = scarred.count();
-            scarred > tolerance || unsure && scarred > 0
+            let missing = missing.count();
+            missing > tolerance || unsure && missing > 0
         })
     }
 
@@ -81,19 +81,19 @@ impl Rig<'_> {
     fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let mut others = self.geometry.layout().units().filter(|other| *other != unit);
         match self.geometry.keeps_copies() {
-            true => others.all(|other| self.is_hurt(stripe, other, column)),
-            false => others.any(|other| self.is_hurt(stripe, other, column)),
+            true => others.all(|other| self.is_unreadable(stripe, other, column)),
+            false => others.any(|other| self.is_unreadable(stripe, other, column)),
         }
     }
 
     /// Whether a unit cannot be read at this column, or could not be read before.
-    fn is_hurt(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
+    fn is_unreadable(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let block = self.geometry.block();
         let (slot, start) = self.place(stripe, unit);
         let at = start + column.round_down(block);
         // A transient error is reported by the access; the sector itself shows nothing.
         let ails = self.member(slot).is_none_or(Disk::fails_next_read);
         let sectors = at.get()..(at + block).get();
-        ails || self.is_gone(slot) || self.defects.scars_in(self.disk_at(slot), &sectors)
+        ails || self.is_gone(slot) || self.defects.has_read_errors_in(self.disk_at(slot), &sectors)
     }
 }

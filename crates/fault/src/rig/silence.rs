@@ -39,7 +39,7 @@ impl Rig<'_> {
         for liar in liars {
             let found_out = power && self.expendable().contains(&liar);
             if found_out {
-                self.meet(Fault::LyingFlush);
+                self.count_fault(Fault::LyingFlush);
             }
             let disk = self.world.disk_mut(liar);
             if found_out { disk.die() } else { disk.make_true() }
@@ -51,24 +51,24 @@ impl Rig<'_> {
     pub(crate) fn damage(&mut self, slot: u16, damage: Damage) {
         let Some(disk) = self.disk_at(slot) else { return };
         let members = self.geometry.members();
-        let lost = damage.what.costs_the_member() && (members <= 2 || self.defects.has_scars());
+        let lost = damage.what.costs_the_member() && (members <= 2 || self.defects.has_read_errors());
         if self.limits.beyond || lost || self.is_failed(slot) || !self.survives(Fault::DamagedMetadata, slot)
         {
             return;
         }
         if damage.at_rest {
-            self.defects.damage_at_rest(slot, disk, damage);
+            self.defects.add_pending_damage(slot, disk, damage);
         } else if damage.befall(&self.geometry, Slot::new(slot), self.world.disk_mut(disk)) {
-            self.meet(Fault::DamagedMetadata);
+            self.count_fault(Fault::DamagedMetadata);
         }
     }
 
     /// Does the damage that is due while the array is closed.
     pub(crate) fn rot_at_rest(&mut self, shelf: &mut Shelf) {
-        for (slot, disk, damage) in self.defects.take_damage() {
+        for (slot, disk, damage) in self.defects.take_pending_damage() {
             let disk = &mut shelf.disks_mut()[disk];
             if !disk.is_dead() && damage.befall(&self.geometry, Slot::new(slot), disk) {
-                self.meet(Fault::DamagedMetadata);
+                self.count_fault(Fault::DamagedMetadata);
             }
         }
     }
@@ -76,12 +76,12 @@ impl Rig<'_> {
     /// Processes the silent faults that have happened.
     pub(crate) fn note_silenced(&mut self) {
         for Silenced { disk, fault, sectors } in self.world.take_silenced() {
-            self.meet(fault);
+            self.count_fault(fault);
             self.note(|| format!("  disk {disk}: {} at {sectors:?}", fault.name()));
             let slot = (0..self.geometry.members()).find(|slot| self.disk_at(*slot) == Some(disk));
             let column = |sector: &u64| self.parity_column(slot?, *sector);
             let columns: Vec<(Stripe, u64)> = sectors.iter().filter_map(column).collect();
-            self.defects.pollute(columns);
+            self.defects.add_wrong_parity(columns);
         }
     }
 
@@ -91,7 +91,7 @@ impl Rig<'_> {
         let drawn =
             [Extra::Silent, Extra::Damage, Extra::Clones].into_iter().any(|extra| self.script.has(extra));
         let behind = self.defects.is_behind() && !matches!(told, Event::BlockDamaged { .. });
-        if drawn || behind || self.defects.has_scars() || self.limits.beyond {
+        if drawn || behind || self.defects.has_read_errors() || self.limits.beyond {
             return Ok(());
         }
         Err(Violation::Repair(format!("nothing was wrong with metadata, and the array says: {told:?}")))

@@ -30,7 +30,7 @@ impl Run<'_> {
                 Some(slot) => self.put_new(slot)?,
                 // A resync cannot use data that is unreadable.
                 None => {
-                    self.rig.mend_sectors();
+                    self.rig.repair_errors();
                     if round > 0 {
                         self.restart()?;
                     }
@@ -64,16 +64,16 @@ impl Run<'_> {
     fn verify_redundancy(&mut self) -> Result<(), Violation> {
         // Failed flushes are repaired first: if a scrub loses a member for them, it proves nothing
         // about the scrub.
-        self.rig.world.disks_mut().iter_mut().for_each(Disk::mend_flushes);
-        self.mend_what_is_silent()?;
+        self.rig.world.disks_mut().iter_mut().for_each(Disk::repair_flushes);
+        self.repair_silent_faults()?;
         self.clean_scrub()?;
         if !self.rig.is_whole() || !self.rig.is_serving() {
             return Ok(());
         }
         self.rig.no_sector_is_bad()?;
         self.rig.redundancy_fits()?;
-        self.rig.mend_sectors();
-        self.rig.defects.forget_scars();
+        self.rig.repair_errors();
+        self.rig.defects.forget_read_errors();
         if self.rig.status().unreadable == Bytes::ZERO {
             self.rig.defects.forget_given_up();
         }

@@ -40,7 +40,7 @@ impl Clones {
         let Some(disk) = rig.disk_at(slot).filter(|_| !rig.is_gone(slot)) else { return };
         let copied = rig.world.disk(disk);
         if !copied.ails() && copied.can_read_all() {
-            self.taken.insert(disk, (rig.world.shelf().sessions(), copied.clone()));
+            self.taken.insert(disk, (rig.world.sessions(), copied.clone()));
         }
     }
 
@@ -61,7 +61,7 @@ impl Clones {
         let copied = |slot: &u16| rig.disk_at(*slot).is_some_and(|disk| self.taken.contains_key(&disk));
         let slots: Vec<u16> = (0..rig.geometry.members()).filter(copied).collect();
         let slot = *slots.get((number % slots.len().max(1) as u64) as usize)?;
-        let alone = back == Return::All && !rig.limits.beyond && rig.defects.waiting_damage() == 0;
+        let alone = back == Return::All && !rig.limits.beyond && rig.defects.pending_damage() == 0;
         // An array without space may open as after a crash.
         let alone = alone && !rig.status().counters.out_of_space;
         (alone && rig.survives(Fault::Clone, slot)).then_some(slot)
@@ -75,7 +75,7 @@ impl Clones {
         if copy.identity() != original.identity() {
             return None;
         }
-        rig.meet(Fault::Clone);
+        rig.count_fault(Fault::Clone);
         copy.forget_taints();
         if session < shelf.sessions() {
             copy.miss_a_session();

@@ -83,7 +83,7 @@ impl Run<'_> {
         if !self.rig.is_serving() || self.rig.status().rebuild.is_some() {
             return Ok(false);
         }
-        self.rig.meet(Fault::Comeback);
+        self.rig.count_fault(Fault::Comeback);
         if !self.rig.world.replace(slot, disk)? {
             return Err(Violation::seam("a member that may return is refused"));
         }
@@ -106,7 +106,7 @@ impl Run<'_> {
         if !self.rig.is_redundant() || !self.rig.is_serving() || spares > 0 {
             return Ok(());
         }
-        self.rig.meet(Fault::Spare);
+        self.rig.count_fault(Fault::Spare);
         let disk = self.new_disk();
         if !self.rig.world.add_spare(disk)? {
             self.rig.world.disk_mut(disk).die();
@@ -119,13 +119,13 @@ impl Run<'_> {
     fn new_disk(&mut self) -> usize {
         let next = self.rig.world.disks().len();
         let former = self.former_members().next();
-        if let Some(former) = former.filter(|_| self.rig.script.has(Extra::More)) {
+        if let Some(former) = former.filter(|_| self.rig.script.has(Extra::MetadataErrors)) {
             let name = self.stock.rename(next);
             self.rig.world.disk_mut(former).become_new(name);
             return former;
         }
         let length = self.rig.script.options().creation.member_length;
-        self.rig.world.shelf_mut().add(Disk::new(identity::member(next), length, USED))
+        self.rig.world.add_disk(Disk::new(identity::member(next), length, USED))
     }
 
     /// Disks that work and are former members.
@@ -162,7 +162,7 @@ impl Run<'_> {
         };
         // Refused if there is nothing to compare or a scrub is running.
         if self.rig.world.scrub(how).is_ok() {
-            self.rig.meet(if repair { Fault::RepairingScrub } else { Fault::Scrub });
+            self.rig.count_fault(if repair { Fault::RepairingScrub } else { Fault::Scrub });
         }
         self.go_on()
     }

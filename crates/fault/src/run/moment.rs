@@ -56,9 +56,9 @@ impl Moment {
             synced,
             whole: synced && expendable.len() == usize::from(rig.geometry.members()),
             expendable,
-            sessions: rig.world.shelf().sessions(),
+            sessions: rig.world.sessions(),
             now: rig.now(),
-            lines: rig.trace.length(),
+            lines: rig.noted(),
             digest: hash.finish(),
         }
     }

@@ -70,7 +70,7 @@ impl<'a> Run<'a> {
             What::Host(ask, range) => self.host(event.number, ask, range).map(drop),
             What::Crash { power, read } => {
                 let power = power || self.rig.forgets_failed_flush();
-                self.rig.meet(if power { Fault::PowerCut } else { Fault::Kill });
+                self.rig.count_fault(if power { Fault::PowerCut } else { Fault::Kill });
                 self.crash(power)?;
                 if read { self.standing_still(Self::read_all) } else { Ok(()) }
             }
@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
         if self.stopping.is_some() {
             return Ok(());
         }
-        self.rig.meet(Fault::Stop);
+        self.rig.count_fault(Fault::Stop);
         self.begin_stop(power, back)
     }
 }

@@ -33,8 +33,8 @@ impl Run<'_> {
         if !self.may_have_a_rival() {
             return Ok(());
         }
-        self.rig.meet(Fault::Rival);
-        self.rig.world.shelf_mut().wait(fence + Duration::from_millis(1));
+        self.rig.count_fault(Fault::Rival);
+        self.rig.world.wait(fence + Duration::from_millis(1));
         let uncopied = self.rig.is_not_copied();
         self.rig.hosts.oracle_mut().crash(false, uncopied);
         let shelf = self.rig.world.take_shelf();
@@ -52,7 +52,7 @@ impl Run<'_> {
     fn may_have_a_rival(&self) -> bool {
         let (rig, defects) = (&self.rig, &self.rig.defects);
         let ails = rig.world.disks().iter().any(Disk::ails) || rig.is_full();
-        let wrong = defects.has_scars() || defects.has_wrong_parity() || defects.waiting_damage() > 0;
+        let wrong = defects.has_read_errors() || defects.has_wrong_parity() || defects.pending_damage() > 0;
         let serves = rig.is_serving() && !rig.is_opening() && self.stopping.is_none();
         // A write that was given up may be carried out at any time.
         let flies = (0..rig.world.disks().len()).any(|disk| rig.world.is_in_use(disk));

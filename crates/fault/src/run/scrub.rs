@@ -12,7 +12,7 @@ impl Run<'_> {
     pub(super) fn run_scrub(&mut self, repair: Repair) -> Result<ScrubReport, Violation> {
         let refused = |error: AdminError| Violation::Repair(format!("no scrub: {error}"));
         loop {
-            let session = self.rig.world.shelf().sessions();
+            let session = self.rig.world.sessions();
             self.rig.world.scrub(repair).map_err(refused)?;
             self.rig.world.drain()?;
             self.until("a scrub does not end", |run| {
@@ -23,7 +23,7 @@ impl Run<'_> {
             self.settle()?;
             // If the array has halted in the meantime, its new session has no scrub. By now there
             // is space again.
-            if self.lost || self.rig.world.shelf().sessions() == session {
+            if self.lost || self.rig.world.sessions() == session {
                 let report = self.rig.status().last_scrub;
                 return report.ok_or_else(|| Violation::Repair("a scrub vanished".into()));
             }
@@ -39,7 +39,7 @@ impl Run<'_> {
             return Err(Violation::Repair("a scrub was broken off in an array that serves".into()));
         }
         // Unreadable sectors may have cost a member.
-        let excused = self.rig.defects.has_scars() || self.rig.defects.gave_up_any();
+        let excused = self.rig.defects.has_read_errors() || self.rig.defects.gave_up_any();
         let listed = self.rig.status().unreadable;
         if !excused && listed > Bytes::ZERO {
             return Err(Violation::Repair(format!("{listed} are called unreadable, and nothing was")));
@@ -53,10 +53,10 @@ impl Run<'_> {
 
     /// Checks that a scrub finds silent faults where it can, and no other mismatch; and repairs
     /// them.
-    pub(super) fn mend_what_is_silent(&mut self) -> Result<(), Violation> {
+    pub(super) fn repair_silent_faults(&mut self) -> Result<(), Violation> {
         self.rig.world.disks_mut().iter_mut().for_each(Disk::disarm);
         if self.rig.defects.has_wrong_parity() {
-            self.scrub_pollution()?;
+            self.scrub_wrong_parity()?;
         } else if self.rig.world.disks().iter().any(Disk::is_silently_wrong) {
             // A wrong log is found when its region is to be compared. The scrub then resyncs the
             // region and skips it.
@@ -67,13 +67,14 @@ impl Run<'_> {
     }
 
     /// Checks that a scrub reports wrong parity, and that a repairing scrub computes it anew.
-    fn scrub_pollution(&mut self) -> Result<(), Violation> {
+    fn scrub_wrong_parity(&mut self) -> Result<(), Violation> {
         let report = self.run_scrub(Repair::Nothing)?;
         if !self.rig.is_whole() || !self.rig.is_serving() {
             return Ok(());
         }
         let wrong = self.rig.columns_that_do_not_fit();
-        if let Some((stripe, column)) = wrong.iter().find(|column| !self.rig.defects.is_polluted(column)) {
+        if let Some((stripe, column)) = wrong.iter().find(|column| !self.rig.defects.is_wrong_parity(column))
+        {
             return Err(Violation::Redundancy { stripe: stripe.get(), column: *column });
         }
         let compared = report.complete && report.skipped == 0;
@@ -85,7 +86,7 @@ impl Run<'_> {
         let answering = self.rig.world.disks_mut().iter_mut().filter(|disk| !disk.answers_not());
         answering.for_each(Disk::flushed_all);
         if self.rig.is_whole() && self.rig.is_serving() {
-            self.rig.defects.forget_pollution();
+            self.rig.defects.forget_wrong_parity();
         }
         Ok(())
     }

@@ -49,8 +49,8 @@ impl Run<'_> {
         if let Some(disk) = self.returning.take_if(|_| !self.rig.is_opening()) {
             self.rig.world.disk_mut(disk).miss_a_session();
         }
-        (0..self.rig.world.take_landed_late()).for_each(|_| self.rig.meet(Fault::LateWrite));
-        self.rig.note_hiccups();
+        (0..self.rig.world.take_landed_late()).for_each(|_| self.rig.count_fault(Fault::LateWrite));
+        self.rig.note_transient_errors();
         self.rig.note_silenced();
         let answers = self.rig.world.take_answers();
         let any = !answers.is_empty();
@@ -111,7 +111,7 @@ impl Run<'_> {
         let standing = self.rig.standing();
         self.rig.memory_is_bounded()?;
         let shelf = self.close(power, power);
-        self.rig.defects.doubt(self.rig.defects.has_scars());
+        self.rig.defects.doubt(self.rig.defects.has_read_errors());
         self.forget_hosts();
         self.rig.defects.set_behind(gone);
         // A disk that was left out of an opening that was never recorded has missed nothing.

@@ -31,7 +31,7 @@ impl Run<'_> {
                 return Err(Violation::Stuck("time stands still".into()));
             }
         }
-        self.rig.world.shelf_mut().wait_until(until);
+        self.rig.world.wait_until(until);
         self.rig.hosts.are_patient(self.rig.now())
     }
 

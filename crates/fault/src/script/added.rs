@@ -17,7 +17,7 @@ const LONGEST_ABSENCE_US: u64 = 60_000;
 /// Adds the faults that `seed` has.
 pub(super) fn add_all(seed: u64, options: &Options, events: Vec<Event>) -> Vec<Event> {
     let mut added = Added { seed, members: u64::from(options.creation.members), events };
-    if added.has(Extra::More) {
+    if added.has(Extra::MetadataErrors) {
         added.add_metadata_errors();
     }
     if added.has(Extra::Returns) {
@@ -76,7 +76,7 @@ impl Added {
 
     /// Adds one before the end of most sessions.
     fn add_metadata_errors(&mut self) {
-        let (keyed, members) = (self.keyed(Extra::More), self.members);
+        let (keyed, members) = (self.keyed(Extra::MetadataErrors), self.members);
         self.add_beside(BESIDE, |event| {
             let ends = matches!(event.what, What::Crash { .. } | What::Stop { .. });
             let slot = (keyed.of(&[2, event.number]) % members) as u16;

@@ -7,7 +7,7 @@ use crate::random::Keyed;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extra {
     /// Unreadable sectors of metadata, and former members used as new ones.
-    More,
+    MetadataErrors,
     /// Missing members return.
     Returns,
     /// Flushes fail.
@@ -35,7 +35,7 @@ impl Extra {
     /// them.
     fn key(self) -> (u64, u64) {
         match self {
-            Extra::More => (107, 8),
+            Extra::MetadataErrors => (107, 8),
             Extra::Returns => (179_535, 4),
             Extra::FailedFlushes => (200_185, 8),
             Extra::GivingUp => (337_312, 8),

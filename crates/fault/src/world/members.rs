@@ -24,7 +24,7 @@ pub(super) struct Members {
     /// Disks that did not answer and get no new accesses.
     silent: Vec<usize>,
     /// Sectors with a transient error.
-    hiccups: Vec<(usize, u64)>,
+    transient_errors: Vec<(usize, u64)>,
     /// The silent faults that have happened.
     silenced: Vec<Silenced>,
     /// The number of writes that were carried out after they were reported as failed.
@@ -40,7 +40,7 @@ impl Members {
             numbers,
             slots: (0..slots).collect(),
             silent: Vec::new(),
-            hiccups: Vec::new(),
+            transient_errors: Vec::new(),
             silenced: Vec::new(),
             landed_late: 0,
             sectors: Vec::new(),
@@ -85,8 +85,8 @@ impl Members {
     }
 
     /// The sectors that have had a transient error since the last query, and their disks.
-    pub(super) fn take_hiccups(&mut self) -> Vec<(usize, u64)> {
-        std::mem::take(&mut self.hiccups)
+    pub(super) fn take_transient_errors(&mut self) -> Vec<(usize, u64)> {
+        std::mem::take(&mut self.transient_errors)
     }
 
     /// The silent faults that have happened since the last query.
@@ -157,7 +157,8 @@ impl Members {
     ) {
         let effect = flight.effect();
         if effect.class != Class::Metadata && disk.take_failed_read() {
-            self.hiccups.extend((at.get()..(at + length).get()).map(|sector| (flight.disk(), sector)));
+            self.transient_errors
+                .extend((at.get()..(at + length).get()).map(|sector| (flight.disk(), sector)));
             flight.fail(Fault::Unreadable);
         } else if !disk.can_read(at, length) {
             flight.fail(Fault::Unreadable);

@@ -456,6 +456,11 @@ impl Disk {
         self.silent = Some(silent);
     }
 
+    /// Whether a write of some kind has a silent fault.
+    pub(crate) fn is_armed(&self) -> bool {
+        self.silent.is_some()
+    }
+
     pub(crate) fn disarm(&mut self) {
         self.silent = None;
     }

@@ -193,8 +193,8 @@ impl Members {
         let Action::Write { at, length, durable, .. } = effect.action else { return };
         let geometry = array.geometry();
         // While other redundancy is missing, a silent fault would be one fault too many.
-        let sound = geometry.keeps_copies() || array.unsynced_regions() == 0;
-        let slot = self.slot_of(member).filter(|_| sound);
+        let sound = || geometry.keeps_copies() || array.unsynced_regions() == 0;
+        let slot = self.slot_of(member).filter(|_| disk.is_armed() && sound());
         let corruption = slot.and_then(|slot| Corruption::of_write(disk, geometry, slot, at, length));
         payload.write(array, effect, disk, (at, durable));
         if let Some(part) = commit_part(geometry, at) {

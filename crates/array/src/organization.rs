@@ -228,6 +228,11 @@ impl Organization {
         }
     }
 
+    /// Whether parity updates are logged, so that there is a choice of [`Consistency`].
+    pub fn logs_parity(self) -> bool {
+        self.update == Update::Logged
+    }
+
     /// The row with this `name`, in upper or lower case.
     ///
     /// # Errors

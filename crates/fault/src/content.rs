@@ -151,6 +151,14 @@ impl SectorBytes {
         })
     }
 
+    /// The same bytes with one bit flipped, which `number` selects.
+    pub(crate) fn with_flipped_bit(&self, number: u64) -> SectorBytes {
+        SectorBytes::filled_by(Whose::Unknown, |new| {
+            *new = *self.bytes();
+            new[(number >> 16) as usize % SECTOR] ^= 1 << (number % 8);
+        })
+    }
+
     fn filled_by(whose: Whose, fill: impl FnOnce(&mut [u8; SECTOR])) -> SectorBytes {
         let mut bytes = [0; SECTOR];
         fill(&mut bytes);

@@ -6,8 +6,8 @@ use std::fmt;
 use parlour_array::Geometry;
 use parlour_units::{Region, Sector, Sectors, Slot};
 
+use crate::area::Area;
 use crate::disk::Disk;
-use crate::silent::{Area, turned};
 
 /// The metadata that rots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Damage {
     pub(crate) fn befall(self, geometry: &Geometry, slot: Slot, disk: &mut Disk) -> bool {
         let sectors = self.sectors(geometry, slot, disk);
         for sector in &sectors {
-            let rotten = turned(disk.sector(*sector), self.number);
+            let rotten = disk.sector(*sector).with_flipped_bit(self.number);
             disk.taint(*sector, rotten);
         }
         !sectors.is_empty()
@@ -68,10 +68,10 @@ impl Damage {
         let one_of = |(at, length): (Sector, Sectors)| at.get() + (number >> 24) % length.get();
         match self.what {
             What::OneCopy(area) => {
-                let copies = area.places(geometry, disk.length);
+                let copies = area.places(geometry, disk.length());
                 copies.into_iter().nth((number >> 20) as usize % 2).map(one_of).into_iter().collect()
             }
-            What::BothCopies(area) => area.places(geometry, disk.length).into_iter().map(one_of).collect(),
+            What::BothCopies(area) => area.places(geometry, disk.length()).into_iter().map(one_of).collect(),
             What::Segment => segment(geometry, slot, number).map(one_of).into_iter().collect(),
             What::SegmentHeaders => match (segment(geometry, slot, number), geometry.log_header_length()) {
                 (Some((at, length)), Some(header)) => {
@@ -82,8 +82,8 @@ impl Damage {
             },
             What::Entry => {
                 let part = (number >> 20) as usize % 2;
-                let slots = Area::CommitLog.places(geometry, disk.length);
-                let newest = disk.newest[part].first().zip(slots.get(part));
+                let slots = Area::CommitLog.places(geometry, disk.length());
+                let newest = disk.newest_entry(part).zip(slots.get(part));
                 let sector = newest.and_then(|(newest, (start, _))| {
                     let sector = newest.start.checked_sub(1 + (number >> 24) % LATE_ENTRIES)?;
                     Some(sector).filter(|sector| *sector >= start.get())

@@ -4,84 +4,23 @@
 //! if a flush that began after it has completed. Otherwise each of its sectors, independently,
 //! holds the stable content or any version written since.
 
-use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hasher};
-use std::ops::Range;
-use std::rc::Rc;
+mod cache;
+mod image;
 
-use parlour_array::Identity;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use parlour_array::{Geometry, Identity, SUPERBLOCK, SUPERBLOCK_BYTES, Superblock, SuperblockError};
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Sector, Sectors};
 
+use crate::area::Area;
 use crate::content::{SECTOR, SectorBytes};
 use crate::random::Keyed;
 use crate::silent::Silent;
-
-const PAGE_SECTORS: u64 = 8;
-
-/// A part of a member. Copies of the member share it until one of them is written.
-#[derive(Clone, Debug)]
-struct Page {
-    sectors: [SectorBytes; PAGE_SECTORS as usize],
-    digest: OnceCell<u64>,
-}
-
-impl Page {
-    fn digest(&self, key: &SectorKey) -> u64 {
-        *self.digest.get_or_init(|| {
-            let mut hash = DefaultHasher::new();
-            self.sectors.iter().for_each(|sector| hash.write_u64(key.checksum(sector.bytes())));
-            hash.finish()
-        })
-    }
-}
-
-/// The bytes of a member. Sectors that were never written hold one repeated byte.
-#[derive(Clone, Debug)]
-struct Image {
-    pages: Vec<Option<Rc<Page>>>,
-    blank: SectorBytes,
-}
-
-impl Image {
-    fn sector(&self, sector: u64) -> &SectorBytes {
-        match &self.pages[(sector / PAGE_SECTORS) as usize] {
-            Some(page) => &page.sectors[offset(sector)],
-            None => &self.blank,
-        }
-    }
-
-    /// The sectors of a page, for writing.
-    fn page_mut(&mut self, page: u64) -> &mut [SectorBytes] {
-        let blank = &self.blank;
-        let fresh = || {
-            let sectors = std::array::from_fn(|_| blank.clone());
-            Rc::new(Page { sectors, digest: OnceCell::new() })
-        };
-        let page = Rc::make_mut(self.pages[page as usize].get_or_insert_with(fresh));
-        page.digest.take();
-        &mut page.sectors
-    }
-}
-
-fn offset(sector: u64) -> usize {
-    (sector % PAGE_SECTORS) as usize
-}
-
-/// The number of writes that no later flush makes durable.
-const LOST: u64 = u64::MAX;
-
-/// The content of a sector before a write that is not durable yet.
-#[derive(Clone, Debug)]
-struct Before {
-    sector: u64,
-    write: u64,
-    bytes: SectorBytes,
-}
-
-/// The content of a write, by sector.
-pub(crate) type Content = Vec<(u64, SectorBytes)>;
+use cache::Cache;
+pub(crate) use cache::{Content, Kept};
+use image::{Image, page_of, sectors_of};
 
 /// The behaviour of a member's flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,71 +37,233 @@ pub(crate) enum Flushes {
 /// A simulated member.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
-    pub(crate) identity: Identity,
-    pub(crate) length: Sectors,
+    identity: Identity,
+    length: Sectors,
     image: Image,
-    /// By page: the content before each write that is not durable, oldest first.
-    before: BTreeMap<u64, Vec<Before>>,
-    /// Vectors for such lists, kept for their capacity.
-    spare: Vec<Vec<Before>>,
-    /// The number of writes so far.
-    writes: u64,
+    cache: Cache,
     /// Sectors that are unreadable until they are written.
-    pub(crate) bad: BTreeSet<u64>,
+    bad: BTreeSet<u64>,
     /// It never answers again.
-    pub(crate) dead: bool,
+    dead: bool,
     /// It does not answer until the array is opened again.
-    pub(crate) mute: bool,
+    mute: bool,
     /// It has no space for data.
-    pub(crate) full: bool,
+    full: bool,
+    /// It has no space for logs and metadata either.
+    full_everywhere: bool,
     /// The next read of data fails once.
-    pub(crate) hiccup: bool,
-    pub(crate) flushes: Flushes,
+    fails_once: bool,
+    flushes: Flushes,
     /// The number of writes for which a lying flush was reported as done.
     lied: u64,
     /// Its next access fails because the system lacks a resource.
-    pub(crate) starved: bool,
-    /// It has no space for logs and metadata either.
-    pub(crate) full_everywhere: bool,
+    starved: bool,
     /// The silent fault of the next write of a kind.
-    pub(crate) silent: Option<Silent>,
+    silent: Option<Silent>,
     /// Sectors with wrong content, and the right content.
     tainted: BTreeMap<u64, SectorBytes>,
     /// By part of the commit log: the sectors of the newest entry, and of entries that a crash may
     /// have cut off.
-    pub(crate) newest: [Vec<Range<u64>>; 2],
+    newest: [Vec<Range<u64>>; 2],
     /// How many times slower than the others it is.
-    pub(crate) slow: u64,
+    slow: u64,
     /// It missed a session that has ended, so the array must not accept it as current.
-    pub(crate) stale: bool,
+    stale: bool,
 }
 
+/// What it is.
 impl Disk {
     pub(crate) fn new(identity: Identity, length: Sectors, fill: u8) -> Disk {
-        let pages = length.get().div_ceil(PAGE_SECTORS) as usize;
-        let blank = SectorBytes::filled(fill);
         Disk {
             identity,
             length,
-            image: Image { pages: vec![None; pages], blank },
-            before: BTreeMap::new(),
-            spare: Vec::new(),
-            writes: 0,
+            image: Image::new(length, fill),
+            cache: Cache::default(),
             bad: BTreeSet::new(),
             dead: false,
             mute: false,
             full: false,
-            hiccup: false,
+            full_everywhere: false,
+            fails_once: false,
             flushes: Flushes::Work,
             lied: 0,
             starved: false,
-            full_everywhere: false,
             silent: None,
             tainted: BTreeMap::new(),
             newest: [Vec::new(), Vec::new()],
             slow: 1,
             stale: false,
         }
+    }
+
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    pub(crate) fn length(&self) -> Sectors {
+        self.length
+    }
+
+    /// The member is shorter than it was.
+    pub(crate) fn truncate(&mut self, shorter: Sectors) {
+        self.length = self.length - shorter;
+    }
+
+    /// It is to be used as a new member. Its superblocks are wiped, as a driver does: until the
+    /// array writes new ones, it must not be taken for the old member.
+    pub(crate) fn become_new(&mut self, identity: Identity) {
+        self.wipe_superblocks();
+        self.identity = identity;
+        self.catch_up();
+        self.forget_taints();
+    }
+
+    pub(crate) fn wipe_superblocks(&mut self) {
+        let copies = Geometry::superblocks_at(self.length);
+        copies.iter().for_each(|at| self.write(*at, &[0; SUPERBLOCK_BYTES], true));
+    }
+
+    /// The superblock that a driver finds on it.
+    pub(crate) fn superblock(&self) -> Result<Superblock, SuperblockError> {
+        let block = |at: Sector| self.try_read(at, SUPERBLOCK).unwrap_or_default();
+        let [first, second] = Geometry::superblocks_at(self.length).map(block);
+        Superblock::decode_copies(&first, &second)
+    }
+
+    /// A session has ended without it.
+    pub(crate) fn miss_a_session(&mut self) {
+        self.stale = true;
+    }
+
+    /// Whether it missed a session, so that the array must not accept it as current.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.stale
+    }
+
+    /// It is a member again, and will be rebuilt.
+    pub(crate) fn catch_up(&mut self) {
+        (self.stale, self.flushes) = (false, Flushes::Work);
+    }
+}
+
+/// Whether it answers.
+impl Disk {
+    /// It never answers again.
+    pub(crate) fn die(&mut self) {
+        self.dead = true;
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.dead
+    }
+
+    /// It was lost, and is present again.
+    pub(crate) fn revive(&mut self) {
+        self.dead = false;
+    }
+
+    /// It does not answer until the array is opened again.
+    pub(crate) fn hang(&mut self) {
+        self.mute = true;
+    }
+
+    pub(crate) fn hangs(&self) -> bool {
+        self.mute
+    }
+
+    /// Whether accesses fail because the member does not answer.
+    pub(crate) fn answers_not(&self) -> bool {
+        self.dead || self.mute
+    }
+
+    /// Accesses take `times` as long.
+    pub(crate) fn slow_down(&mut self, times: u64) {
+        self.slow = times;
+    }
+
+    /// How many times slower than the others it is.
+    pub(crate) fn slowness(&self) -> u64 {
+        self.slow
+    }
+
+    /// The array was closed. What would have happened to later accesses does not happen.
+    pub(crate) fn begin_anew(&mut self) {
+        (self.mute, self.silent, self.starved) = (false, None, false);
+        self.flushes = Flushes::Work;
+        self.slow = 1;
+    }
+}
+
+/// Faults that are reported.
+impl Disk {
+    /// Whether an access to it has failed or will fail although it answers.
+    pub(crate) fn ails(&self) -> bool {
+        self.fails_once || self.ails_in_writing()
+    }
+
+    /// The same, without reads that fail once.
+    pub(crate) fn ails_in_writing(&self) -> bool {
+        self.starved || self.flushes != Flushes::Work || self.is_silently_wrong()
+    }
+
+    /// A sector becomes unreadable until it is written.
+    pub(crate) fn lose_sector(&mut self, sector: u64) {
+        self.bad.insert(sector);
+    }
+
+    /// The unreadable sectors from `first` on.
+    pub(crate) fn unreadable_from(&self, first: u64) -> impl Iterator<Item = u64> + '_ {
+        self.bad.range(first..).copied()
+    }
+
+    /// Whether all of a range of sectors can be read.
+    pub(crate) fn can_read(&self, at: Sector, length: Sectors) -> bool {
+        self.bad.range(at.get()..(at + length).get()).next().is_none()
+    }
+
+    /// Whether each of its sectors can be read.
+    pub(crate) fn can_read_all(&self) -> bool {
+        self.bad.is_empty()
+    }
+
+    /// The next read of data fails once.
+    pub(crate) fn fail_next_read(&mut self) {
+        self.fails_once = true;
+    }
+
+    pub(crate) fn fails_next_read(&self) -> bool {
+        self.fails_once
+    }
+
+    /// Whether this read of data fails.
+    pub(crate) fn take_failed_read(&mut self) -> bool {
+        std::mem::take(&mut self.fails_once)
+    }
+
+    /// Everything can be read again.
+    pub(crate) fn repair_reads(&mut self) {
+        self.bad.clear();
+        self.fails_once = false;
+    }
+
+    /// The system lacks a resource for its next access.
+    pub(crate) fn starve(&mut self) {
+        self.starved = true;
+    }
+
+    /// Whether the system lacks a resource for this access.
+    pub(crate) fn take_starvation(&mut self) -> bool {
+        std::mem::take(&mut self.starved)
+    }
+
+    /// It has no more space for data; nor for logs and metadata, if `everywhere`.
+    pub(crate) fn fill_up(&mut self, everywhere: bool) {
+        self.full = true;
+        self.full_everywhere |= everywhere;
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.full
     }
 
     /// Whether it has no space: for data, or for logs and metadata.
@@ -174,22 +275,10 @@ impl Disk {
     pub(crate) fn make_room(&mut self) {
         (self.full, self.full_everywhere) = (false, false);
     }
+}
 
-    /// Whether accesses fail because the member does not answer.
-    pub(crate) fn answers_not(&self) -> bool {
-        self.dead || self.mute
-    }
-
-    /// Whether an access to it has failed or will fail although it answers.
-    pub(crate) fn ails(&self) -> bool {
-        self.hiccup || self.starved || self.flushes != Flushes::Work || self.is_silently_wrong()
-    }
-
-    /// Whether all of a range of sectors can be read.
-    pub(crate) fn can_read(&self, at: Sector, length: Sectors) -> bool {
-        self.bad.range(at.get()..(at + length).get()).next().is_none()
-    }
-
+/// Reads and writes.
+impl Disk {
     /// Fills `bytes` from `at`, even if the sectors are unreadable.
     pub(crate) fn read(&self, at: Sector, bytes: &mut [u8]) {
         for (sector, bytes) in (at.get()..).zip(bytes.chunks_exact_mut(SECTOR)) {
@@ -232,15 +321,14 @@ impl Disk {
 
     /// Begins a new write: later calls of `put_all` and `put_zeroes` belong to it.
     pub(crate) fn begin_write(&mut self) {
-        self.writes += 1;
+        self.cache.begin_write();
     }
 
     /// Writes a part of the current write.
     pub(crate) fn put_all(&mut self, at: Sector, new: impl IntoIterator<Item = SectorBytes>, durable: bool) {
         let (mut sector, mut new) = (at.get(), new.into_iter().peekable());
         while new.peek().is_some() {
-            let end = (sector / PAGE_SECTORS + 1) * PAGE_SECTORS;
-            sector = self.put(sector..end, &mut new, durable);
+            sector = self.put(sector, &mut new, durable);
         }
     }
 
@@ -250,106 +338,64 @@ impl Disk {
         self.put_all(at, zeroes, durable);
     }
 
-    /// Writes sectors of one page from `new`, until `new` ends. Returns the sector after the last
-    /// one.
-    fn put(
-        &mut self,
-        sectors: Range<u64>,
-        new: &mut impl Iterator<Item = SectorBytes>,
-        durable: bool,
-    ) -> u64 {
-        let (write, page, first) = (self.writes, sectors.start / PAGE_SECTORS, sectors.start);
+    /// Writes sectors of one page from `new`, until `new` or the page ends. Returns the sector
+    /// after the last one.
+    fn put(&mut self, first: u64, new: &mut impl Iterator<Item = SectorBytes>, durable: bool) -> u64 {
         if !self.tainted.is_empty() {
             // An overwritten sector counts as if its content had been right: no power cut brings
             // the wrong content back.
-            self.heal(sectors.start..sectors.end);
+            self.heal(first..sectors_of(page_of(first)).end);
         }
-        let slots = &mut self.image.page_mut(page)[offset(first)..];
-        let replaced = slots.iter_mut().zip(new).map(|(slot, new)| std::mem::replace(slot, new));
-        let mut end = first;
-        if durable {
-            end += replaced.count() as u64;
-            if let Some(versions) = self.before.get_mut(&page) {
-                versions.retain(|version| !(first..end).contains(&version.sector));
-            }
+        let slots = self.image.rest_of_page(first).iter_mut();
+        let replaced = slots.zip(new).map(|(slot, new)| std::mem::replace(slot, new));
+        let end = if durable {
+            let end = first + replaced.count() as u64;
+            self.cache.settle(first..end);
+            end
         } else {
-            let spare = &mut self.spare;
-            let versions = self.before.entry(page).or_insert_with(|| spare.pop().unwrap_or_default());
-            for bytes in replaced {
-                versions.push(Before { sector: end, write, bytes });
-                end += 1;
-            }
-        }
+            self.cache.keep(first, replaced)
+        };
         if !self.bad.is_empty() {
             self.bad.retain(|bad| !(first..end).contains(bad));
         }
         end
     }
 
-    /// Gives a sector the wrong content `bytes`.
-    pub(crate) fn taint(&mut self, sector: u64, bytes: SectorBytes) {
-        let page = self.image.page_mut(sector / PAGE_SECTORS);
-        let good = std::mem::replace(&mut page[offset(sector)], bytes);
-        self.tainted.entry(sector).or_insert(good);
+    /// A hash of all its content.
+    pub(crate) fn digest(&self, key: &SectorKey) -> u64 {
+        self.image.digest(key)
+    }
+}
+
+/// Flushes, and what power cuts leave.
+impl Disk {
+    pub(crate) fn flushes(&self) -> Flushes {
+        self.flushes
     }
 
-    /// Whether some sector has wrong content, or a silent fault is armed.
-    pub(crate) fn is_silently_wrong(&self) -> bool {
-        self.silent.is_some() || !self.tainted.is_empty()
+    /// The next flush fails.
+    pub(crate) fn fail_next_flush(&mut self) {
+        self.flushes = Flushes::Fail;
     }
 
-    /// Accepts all current content as right.
-    pub(crate) fn forget_taints(&mut self) {
-        self.silent = None;
-        self.tainted.clear();
-    }
-
-    /// Restores the right content of these sectors.
-    pub(crate) fn heal(&mut self, sectors: Range<u64>) {
-        let tainted: Vec<u64> = self.tainted.range(sectors).map(|(sector, _)| *sector).collect();
-        for sector in tainted {
-            if let Some(good) = self.tainted.remove(&sector) {
-                self.image.page_mut(sector / PAGE_SECTORS)[offset(sector)] = good;
-            }
-        }
-    }
-
-    /// Heals the sectors of which nothing is promised after a crash, so that wrong content there is
-    /// not tested: writes that were not made durable, and the newest entries of the commit logs,
-    /// which no other metadata refers to.
-    pub(crate) fn heal_what_is_cut_off(&mut self, power: bool) {
-        let newest: Vec<Range<u64>> = self.newest.iter().flatten().cloned().collect();
-        newest.into_iter().for_each(|sectors| self.heal(sectors));
-        if power && !self.tainted.is_empty() {
-            let sectors: Vec<u64> = self.before.values().flatten().map(|version| version.sector).collect();
-            sectors.into_iter().for_each(|sector| self.heal(sector..sector + 1));
-        }
+    /// From now on flushes are reported as done but make nothing durable.
+    pub(crate) fn lie(&mut self) {
+        self.flushes = Flushes::Lie;
     }
 
     /// The number of writes that a flush covers if it begins now.
     pub(crate) fn written(&self) -> u64 {
-        self.writes
+        self.cache.written()
     }
 
     /// A flush that covers the first `writes` writes has completed.
     pub(crate) fn flushed(&mut self, writes: u64) {
-        let spare = &mut self.spare;
-        self.before.retain(|_, versions| {
-            // A durable write over a lost write makes the sector durable.
-            let lost = versions.iter().any(|version| version.write == LOST);
-            let covered = versions.iter().filter(|version| lost && version.write <= writes);
-            let covered: BTreeSet<u64> = covered.map(|version| version.sector).collect();
-            let over = |version: &Before| match version.write {
-                LOST => covered.contains(&version.sector),
-                write => write <= writes,
-            };
-            versions.retain(|version| !over(version));
-            if versions.is_empty() {
-                spare.push(std::mem::take(versions));
-                return false;
-            }
-            true
-        });
+        self.cache.flushed(writes);
+    }
+
+    /// A flush of all writes so far has completed.
+    pub(crate) fn flushed_all(&mut self) {
+        self.flushed(self.written());
     }
 
     /// A flush that covers the first `writes` writes is reported as done.
@@ -358,6 +404,12 @@ impl Disk {
             Flushes::Lie => self.lied = self.lied.max(writes),
             _ => self.flushed(writes),
         }
+    }
+
+    /// A flush has failed: no later flush makes its writes durable.
+    pub(crate) fn flush_failed(&mut self) {
+        self.flushes = Flushes::Failed;
+        self.cache.flush_failed();
     }
 
     /// Makes all lying flushes true: their writes become durable.
@@ -373,33 +425,15 @@ impl Disk {
         self.lied > 0
     }
 
-    /// A flush has failed: no later flush makes its writes durable.
-    pub(crate) fn flush_failed(&mut self) {
-        self.flushes = Flushes::Failed;
-        self.before.values_mut().flatten().for_each(|version| version.write = LOST);
-    }
-
-    /// By sector: the content before each write that is not durable, oldest first.
-    fn versions(&self) -> BTreeMap<u64, Vec<&Before>> {
-        let mut sectors: BTreeMap<u64, Vec<&Before>> = BTreeMap::new();
-        for version in self.before.values().flatten() {
-            sectors.entry(version.sector).or_default().push(version);
-        }
-        sectors
+    /// Flushes work again, and the system has what accesses need.
+    pub(crate) fn repair_flushes(&mut self) {
+        (self.flushes, self.starved) = (Flushes::Work, false);
+        self.make_true();
     }
 
     /// The writes that are not durable, oldest first.
     pub(crate) fn unflushed(&self) -> Vec<Content> {
-        let mut writes: BTreeMap<u64, Content> = BTreeMap::new();
-        for (sector, versions) in self.versions() {
-            // The content before a write is what the previous write wrote.
-            let later = versions.iter().skip(1).map(|before| before.bytes.clone());
-            let contents = later.chain([self.image.sector(sector).clone()]);
-            for (before, content) in versions.iter().zip(contents) {
-                writes.entry(before.write).or_default().push((sector, content));
-            }
-        }
-        writes.into_values().collect()
+        self.cache.unflushed(&self.image)
     }
 
     /// The member with only its durable content.
@@ -409,155 +443,91 @@ impl Disk {
         disk
     }
 
-    /// A hash of all its content.
-    pub(crate) fn digest(&self, key: &SectorKey) -> u64 {
-        let mut hash = DefaultHasher::new();
-        for (index, page) in self.image.pages.iter().enumerate() {
-            if let Some(page) = page {
-                hash.write_u64(index as u64);
-                hash.write_u64(page.digest(key));
-            }
-        }
-        hash.finish()
-    }
-
     /// Power fails. `key` determines what is left of each sector that was not flushed.
     pub(crate) fn power_cut(&mut self, key: Keyed, kept: Kept) {
-        for (page, versions) in std::mem::take(&mut self.before) {
-            let first = page * PAGE_SECTORS;
-            for sector in first..first + PAGE_SECTORS {
-                let of_sector = || versions.iter().filter(|version| version.sector == sector);
-                let count = of_sector().count();
-                if count == 0 {
-                    continue;
-                }
-                let index = match kept {
-                    Kept::Nothing => 0,
-                    Kept::All => count,
-                    Kept::Some => (key.of(&[sector]) % (count as u64 + 1)) as usize,
-                };
-                if let Some(version) = of_sector().nth(index) {
-                    self.image.page_mut(page)[offset(sector)] = version.bytes.clone();
-                }
+        self.cache.power_cut(&mut self.image, key, kept);
+    }
+}
+
+/// Silent faults.
+impl Disk {
+    /// The next write of a kind has this silent fault.
+    pub(crate) fn arm(&mut self, silent: Silent) {
+        self.silent = Some(silent);
+    }
+
+    /// Whether a write of some kind has a silent fault.
+    pub(crate) fn is_armed(&self) -> bool {
+        self.silent.is_some()
+    }
+
+    pub(crate) fn disarm(&mut self) {
+        self.silent = None;
+    }
+
+    /// The silent fault of a write to `area`, if it is to have one.
+    pub(crate) fn take_silent(&mut self, area: Option<Area>) -> Option<Silent> {
+        self.silent.take_if(|silent| Some(silent.area) == area)
+    }
+
+    /// Gives a sector the wrong content `bytes`.
+    pub(crate) fn taint(&mut self, sector: u64, bytes: SectorBytes) {
+        let good = self.image.replace(sector, bytes);
+        self.tainted.entry(sector).or_insert(good);
+    }
+
+    /// Whether some sector has wrong content, or a silent fault is armed.
+    pub(crate) fn is_silently_wrong(&self) -> bool {
+        self.silent.is_some() || !self.tainted.is_empty()
+    }
+
+    /// Accepts all current content as right.
+    pub(crate) fn forget_taints(&mut self) {
+        self.silent = None;
+        self.tainted.clear();
+    }
+
+    /// Restores the right content of all sectors.
+    pub(crate) fn heal_all(&mut self) {
+        self.heal(0..u64::MAX);
+    }
+
+    fn heal(&mut self, sectors: Range<u64>) {
+        let tainted: Vec<u64> = self.tainted.range(sectors).map(|(sector, _)| *sector).collect();
+        for sector in tainted {
+            if let Some(good) = self.tainted.remove(&sector) {
+                self.image.replace(sector, good);
             }
         }
     }
-}
 
-/// What a power cut leaves of a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
-    Nothing,
-    All,
-    Some,
-}
-
-impl Kept {
-    pub(crate) fn draw(number: u64) -> Kept {
-        match number % 4 {
-            0 => Kept::Nothing,
-            1 => Kept::All,
-            _ => Kept::Some,
+    /// Heals the sectors of which nothing is promised after a crash, so that wrong content there is
+    /// not tested: writes that were not made durable, and the newest entries of the commit logs,
+    /// which no other metadata refers to.
+    pub(crate) fn heal_what_is_cut_off(&mut self, power: bool) {
+        let newest: Vec<Range<u64>> = self.newest.iter().flatten().cloned().collect();
+        newest.into_iter().for_each(|sectors| self.heal(sectors));
+        if power && !self.tainted.is_empty() {
+            self.cache.sectors().into_iter().for_each(|sector| self.heal(sector..sector + 1));
         }
     }
 
-    /// Whether a sector of a write in flight is written.
-    pub(crate) fn lands(self, drawn: u64) -> bool {
-        match self {
-            Kept::Nothing => false,
-            Kept::All => true,
-            Kept::Some => drawn & 1 == 1,
-        }
+    /// The newest entry in a part of the commit log is in `sectors`.
+    pub(crate) fn entry_written(&mut self, part: usize, sectors: Range<u64>) {
+        self.newest[part].clear();
+        self.newest[part].push(sectors);
+    }
+
+    /// An entry in a part of the commit log was cut off.
+    pub(crate) fn entry_cut_off(&mut self, part: usize, sectors: Range<u64>) {
+        self.newest[part].push(sectors);
+    }
+
+    /// The sectors of the newest complete entry in a part of the commit log.
+    pub(crate) fn newest_entry(&self, part: usize) -> Option<&Range<u64>> {
+        self.newest[part].first()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn disk() -> Disk {
-        Disk::new(Identity([1; 16]), Sectors::new(64), 0)
-    }
-
-    fn first(disk: &Disk) -> u8 {
-        disk.sector(3).bytes()[0]
-    }
-
-    #[test]
-    fn a_flush_keeps_what_was_answered_before_it_began_and_no_more() {
-        let mut disk = disk();
-        disk.write(Sector::new(3), &[1; SECTOR], false);
-        let covered = disk.written();
-        disk.write(Sector::new(3), &[2; SECTOR], false);
-        disk.flushed(covered);
-        assert_eq!(first(&disk), 2);
-        disk.power_cut(Keyed::new(1), Kept::Nothing);
-        assert_eq!(first(&disk), 1);
-    }
-
-    #[test]
-    fn what_a_failed_flush_was_to_keep_is_kept_by_no_later_one_until_it_is_written_anew() {
-        let mut disk = disk();
-        disk.write(Sector::new(3), &[1; SECTOR], false);
-        disk.flush_failed();
-        disk.flushed(disk.written());
-        let mut cut = disk.clone();
-        cut.power_cut(Keyed::new(1), Kept::Nothing);
-        assert_eq!((first(&disk), first(&cut)), (1, 0));
-        disk.write(Sector::new(3), &[2; SECTOR], false);
-        disk.flushed(disk.written());
-        disk.power_cut(Keyed::new(1), Kept::Nothing);
-        assert_eq!(first(&disk), 2);
-    }
-
-    #[test]
-    fn a_durable_write_leaves_nothing_older_to_come_back() {
-        let mut disk = disk();
-        disk.write(Sector::new(3), &[1; SECTOR], false);
-        disk.write(Sector::new(3), &[2; SECTOR], true);
-        disk.power_cut(Keyed::new(1), Kept::Nothing);
-        assert_eq!(first(&disk), 2);
-    }
-
-    #[test]
-    fn any_version_since_the_last_flush_may_be_left() {
-        let mut seen = BTreeSet::new();
-        for seed in 0..40 {
-            let mut disk = disk();
-            (1..=3).for_each(|byte| disk.write(Sector::new(3), &[byte; SECTOR], false));
-            disk.power_cut(Keyed::new(seed), Kept::Some);
-            seen.insert(first(&disk));
-        }
-        assert_eq!(seen, BTreeSet::from([0, 1, 2, 3]));
-    }
-
-    #[test]
-    fn what_is_stable_and_what_is_not_flushed_make_up_what_is_read() {
-        let mut disk = disk();
-        disk.write(Sector::new(2), &[1; 2 * SECTOR], true);
-        disk.write(Sector::new(3), &[2; 2 * SECTOR], false);
-        disk.write(Sector::new(3), &[3; SECTOR], false);
-        let (mut stable, unflushed) = (disk.stable(), disk.unflushed());
-        assert_eq!([2, 3, 4].map(|sector| stable.sector(sector).bytes()[0]), [1, 1, 0]);
-        let bytes: Vec<Vec<(u64, u8)>> = unflushed
-            .iter()
-            .map(|write| write.iter().map(|(sector, bytes)| (*sector, bytes.bytes()[0])).collect())
-            .collect();
-        assert_eq!(bytes, [vec![(3, 2), (4, 2)], vec![(3, 3)]]);
-        let key = SectorKey::new([1; 16]);
-        assert_ne!(stable.digest(&key), disk.digest(&key));
-        for (sector, bytes) in unflushed.iter().flatten() {
-            stable.write_one(*sector, bytes.clone(), true);
-        }
-        assert_eq!(stable.digest(&key), disk.digest(&key));
-    }
-
-    #[test]
-    fn a_bad_sector_can_be_read_again_when_it_was_written() {
-        let mut disk = disk();
-        disk.bad.insert(3);
-        assert!(!disk.can_read(Sector::new(0), Sectors::new(8)));
-        disk.write(Sector::new(3), &[1; SECTOR], false);
-        assert!(disk.can_read(Sector::new(0), Sectors::new(8)));
-    }
-}
+mod tests;

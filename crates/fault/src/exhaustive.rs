@@ -21,9 +21,7 @@ mod scenarios;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use parlour_array::organization::Consistency;
 use parlour_codec::sector::SectorKey;
 
 use case::{Case, Cut, Interrupted, Interruption};
@@ -31,10 +29,8 @@ pub use case::{NoTrial, Trial};
 use kept::{Choices, Effort, Kept};
 pub use scenarios::{SCENARIOS, Scenario, Subject};
 
-use crate::disk::Disk;
-use crate::message;
-use crate::oracle::Oracle;
-use crate::run::{Limits, Moment, Run, Seen, Wreck};
+use crate::limits::Limits;
+use crate::run::{Moment, Run, Seen, Wreck};
 use crate::script::{Event, Script};
 use crate::trace::Trace;
 use crate::violation::Violation;
@@ -175,8 +171,8 @@ impl Check {
         tally.choices += choices.kept.len() as u64;
         tally.untried = tally.untried.saturating_add(choices.untried);
         for kept in choices.kept {
-            let survives = |index: usize| !moment.loose[index].cached || kept.is_whole(index);
-            let killed = first && (0..moment.loose.len()).all(survives);
+            let mut loose = moment.loose().iter().enumerate();
+            let killed = first && loose.all(|(index, loose)| !loose.cached || kept.is_whole(index));
             for power in [true, false].into_iter().filter(|power| *power || killed) {
                 self.lose(before, index, moment, power, &kept);
             }
@@ -185,23 +181,23 @@ impl Check {
 
     /// Tries one choice with no member lost, and with any one member lost.
     fn lose(&mut self, before: &[Cut], index: usize, moment: &Moment, power: bool, kept: &Kept) {
-        let digests: Vec<u64> = found(moment, kept).iter().map(|disk| disk.digest(&self.key)).collect();
-        // Where copies may still differ, data that was read from one member may be lost with that
-        // member only if power is cut too.
-        let expendable = moment.expendable.iter().filter(|_| power || moment.synced);
-        let lost = expendable.map(|lost| (Some(*lost), None));
-        // With the journal, a member that was lost at the cut before may be present again.
-        let logged = self.subject.consistency == Consistency::Journal;
-        let back = before.last().and_then(|cut| cut.lost).filter(|_| logged).map(|back| (None, Some(back)));
+        let found = moment.found(|index, sector| kept.finds(index, sector));
+        let digests: Vec<u64> = found.iter().map(|disk| disk.digest(&self.key)).collect();
+        let lost = moment.expendable(power).iter().map(|lost| (Some(*lost), None));
+        // If an array opens unclean and degraded, a member that was lost at the cut before may be
+        // present again.
+        let opens = self.script.options().promises().opens_unclean_and_degraded;
+        let back = before.last().and_then(|cut| cut.lost).filter(|_| opens).map(|back| (None, Some(back)));
         let fates: Vec<_> = [(None, None)].into_iter().chain(lost).chain(back).collect();
         for (lost, back) in fates {
             let mut hash = DefaultHasher::new();
             // The number of cuts is part of the digest: the recovery from a second cut is not cut
             // again, so an equal state after a first cut must still be tried.
-            (promised(moment, power, lost).digest(), moment.sessions, before.len()).hash(&mut hash);
-            for (index, disk) in moment.disks.iter().enumerate() {
-                let dead = (disk.dead && back != Some(index)) || lost == Some(index);
-                (dead, disk.stale, if dead { 0 } else { digests[index] }).hash(&mut hash);
+            (moment.promised(power, lost.is_some()).digest(), moment.sessions(), before.len())
+                .hash(&mut hash);
+            for (index, disk) in moment.disks().iter().enumerate() {
+                let dead = (disk.is_dead() && back != Some(index)) || lost == Some(index);
+                (dead, disk.is_stale(), if dead { 0 } else { digests[index] }).hash(&mut hash);
             }
             self.outcome.tally.losses += 1;
             if self.tried.insert(hash.finish()) {
@@ -260,7 +256,7 @@ impl Check {
         trace: Trace,
     ) -> (Seen, Option<Violation>) {
         let mut seen = Seen::default();
-        let violation = guarded(|| {
+        let result = Violation::catch(|| {
             let mut run = match start {
                 Start::Script => Run::new(&self.script, &self.limits, trace)?,
                 Start::After(moment, cut) => {
@@ -271,18 +267,18 @@ impl Check {
             };
             run.expect_watch(keeps, interrupted.map(|one| (one.steps, one.how.what(one.slot))));
             let result = match start {
-                Start::Script => run.play_events(&self.script.events),
+                Start::Script => run.play_events(self.script.events()),
                 Start::After(..) => run.recover(&self.afterwards),
             };
             seen = run.seen();
             result?;
             if matches!(start, Start::After(_, cut) if cut.lost.is_none()) && self.scenario.block > 1 {
-                run.blocks_are_whole()?;
+                run.rig().blocks_are_whole()?;
             }
             run.make_whole()?;
             run.verify()
         });
-        (seen, violation)
+        (seen, result.err())
     }
 
     fn judge(&mut self, cuts: &[Cut], interrupted: Option<Interrupted>, violation: Option<Violation>) {
@@ -297,7 +293,7 @@ impl Check {
     }
 
     fn failure(&self, case: &Case, violation: Violation, trace: Vec<String>) -> Failure {
-        let (scenario, subject, seed) = (self.scenario, self.subject, self.script.seed);
+        let (scenario, subject, seed) = (self.scenario, self.subject, self.script.seed());
         Failure { trial: Trial { scenario, subject, seed, case: case.clone() }, violation, trace }
     }
 
@@ -311,7 +307,7 @@ impl Check {
         for (number, cut) in case.cuts.iter().enumerate() {
             let moment = seen.moments.get(cut.moment).filter(|moment| cut.kept.fits(&lengths(moment)));
             let moment = moment.ok_or_else(|| NoTrial::of(cut))?;
-            lines.truncate(moment.lines);
+            lines.truncate(moment.lines());
             told.append(&mut lines);
             told.push(cut.to_string());
             told.extend(tell_loose(moment, cut));
@@ -327,48 +323,27 @@ impl Check {
 }
 
 fn lengths(moment: &Moment) -> Vec<usize> {
-    moment.loose.iter().map(|loose| loose.content.len()).collect()
+    moment.loose().iter().map(|loose| loose.content.len()).collect()
 }
 
-/// The disks with the writes that were found after the cut.
-fn found(moment: &Moment, kept: &Kept) -> Vec<Disk> {
-    let mut disks = moment.disks.clone();
-    for (index, loose) in moment.loose.iter().enumerate() {
-        for (number, (sector, content)) in loose.content.iter().enumerate() {
-            if kept.finds(index, number) {
-                disks[loose.disk].write_one(*sector, content.clone(), true);
-            }
-        }
-    }
-    disks
-}
-
-/// The promises after a cut.
-fn promised(moment: &Moment, power: bool, lost: Option<usize>) -> Oracle {
-    let mut oracle = moment.oracle.clone();
-    if lost.is_some() {
-        oracle.member_excluded(false);
-    }
-    oracle.crash(power, false);
-    oracle
-}
-
+/// What a cut leaves of a moment.
 fn wreck(moment: &Moment, cut: &Cut) -> Wreck {
-    let mut disks = found(moment, &cut.kept);
+    let mut disks = moment.found(|index, sector| cut.kept.finds(index, sector));
     if let Some(lost) = cut.lost {
-        disks[lost].dead = true;
+        disks[lost].die();
     }
     if let Some(back) = cut.back {
-        disks[back].dead = false;
+        disks[back].revive();
     }
-    let oracle = promised(moment, cut.power, cut.lost);
-    Wreck { disks, oracle, sessions: moment.sessions, now: moment.now }
+    let oracle = moment.promised(cut.power, cut.lost.is_some());
+    Wreck { disks, oracle, sessions: moment.sessions(), now: moment.now() }
 }
 
 /// With the journal, checks that a crash alone leaves all check units fitting.
 fn stays_whole(run: &Run<'_>, moment: &Moment, cut: &Cut) -> Result<(), Violation> {
-    let promised = run.promises.opens_unclean_and_degraded && moment.whole && cut.lost.is_none();
-    if promised && run.is_unsynced() {
+    let rig = run.rig();
+    let promised = rig.promises.opens_unclean_and_degraded && moment.is_whole() && cut.lost.is_none();
+    if promised && rig.is_unsynced() {
         return Err(Violation::NotWhole("nobody was missing, and parity is computed anew".into()));
     }
     Ok(())
@@ -382,15 +357,7 @@ fn tell_loose(moment: &Moment, cut: &Cut) -> Vec<String> {
         let how = if loose.cached { "cached" } else { "under way" };
         format!("  disk {}, write at {first}, {how}: found {found}", loose.disk)
     };
-    moment.loose.iter().enumerate().map(tell).collect()
-}
-
-/// The violation of `act`, which may be a failed assertion.
-fn guarded(act: impl FnOnce() -> Result<(), Violation>) -> Option<Violation> {
-    match catch_unwind(AssertUnwindSafe(act)) {
-        Ok(result) => result.err(),
-        Err(panic) => Some(Violation::Panic(message(panic.as_ref()))),
-    }
+    moment.loose().iter().enumerate().map(tell).collect()
 }
 
 /// The case's name and the promise that it broke.

@@ -1,10 +1,11 @@
 //! The parameters of a seed's array. All are random, and extreme values are more frequent than in
 //! practice.
 
-use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization, Update};
+use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization};
 use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
+use crate::promises::Promises;
 use crate::random::Random;
 
 /// The parameters of an array, and of its hosts.
@@ -52,17 +53,17 @@ impl Options {
             let mut tuning = draw_tuning(random, creation.block.get(), creation.log.segment);
             let fill = random.pick(&[0, 0, 0x5A]);
             let load = draw_load(random);
-            if row.organization.update == Update::Logged {
+            if row.organization.logs_parity() {
                 let both = [Consistency::Bitmap, Consistency::Journal, Consistency::Journal];
                 creation.consistency = consistency.unwrap_or_else(|| random.pick(&both));
-                if creation.consistency == Consistency::Journal {
-                    // Full-stripe writes in place do not keep all promises.
-                    tuning.large_write = None;
-                }
             }
             draw_apart(random, &mut tuning, &mut creation);
             // An impossible array is drawn again.
             if let Ok(geometry) = Geometry::create(&creation) {
+                if geometry.is_journaled() {
+                    // Full-stripe writes in place do not keep all promises.
+                    tuning.large_write = None;
+                }
                 return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
             }
         }
@@ -70,6 +71,10 @@ impl Options {
 
     pub(crate) fn geometry(&self) -> Geometry {
         Geometry::from_stored(self.stored)
+    }
+
+    pub(crate) fn promises(&self) -> Promises {
+        Promises::of(self.creation.consistency)
     }
 
     /// A description in one line, for people.
@@ -93,13 +98,17 @@ impl Options {
     }
 }
 
-fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
-    let members = random.pick(&[2, 3, 3, 3, 4, 4, 5, 6]);
-    let copies = match row.copies {
+/// The copies that the organization `row` keeps on this many members.
+pub(crate) fn copies(row: NamedOrganization, members: u16) -> u16 {
+    match row.copies {
         Copies::One => 1,
         Copies::Two => 2,
         Copies::Members => members,
-    };
+    }
+}
+
+fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
+    let members = random.pick(&[2, 3, 3, 3, 4, 4, 5, 6]);
     let block = random.pick(&[1, 1, 1, 8]);
     let unit = match block {
         1 => random.pick(&[3, 7, 8, 16, 16, 32, 64]),
@@ -108,7 +117,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
     let segment = random.pick(&[8, 16, 16, 32, 64]) * block;
     Creation {
         organization: row.organization,
-        copies,
+        copies: copies(row, members),
         members,
         groups: if members == 6 { random.pick(&[1, 2]) } else { 1 },
         unit: Sectors::new(unit),
@@ -198,11 +207,9 @@ fn draw_load(random: &mut Random) -> Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parlour_array::organization::{NAMED, Update};
-
     #[test]
     fn some_arrays_have_hundreds_of_regions_and_some_thousands() {
-        let logged = NAMED.iter().find(|row| row.organization.update == Update::Logged);
+        let logged = NAMED.iter().find(|row| row.organization.logs_parity());
         let row = *logged.expect("some organization logs parity");
         let regions = |seed| {
             let options = Options::draw(&mut Random::new(seed), Some(row), None);

@@ -13,8 +13,12 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use parlour_array::Geometry;
+use parlour_units::{Region, Slot};
+
 use crate::content::{SectorBytes, Value};
 use crate::promises::Promises;
+use crate::request::Range;
 use crate::violation::Violation;
 
 /// The tick of an event that has not happened yet.
@@ -34,23 +38,6 @@ struct Entry {
     /// A read of one copy has ruled it out while the other copies were not yet updated: these may
     /// still hold it.
     doubted: bool,
-}
-
-/// A range of sectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
-    pub(crate) at: u64,
-    pub(crate) length: u64,
-}
-
-impl Range {
-    pub(crate) fn end(self) -> u64 {
-        self.at + self.length
-    }
-
-    fn sectors(self) -> std::ops::Range<usize> {
-        self.at as usize..self.end() as usize
-    }
 }
 
 /// The result of a write.
@@ -83,7 +70,7 @@ pub(crate) struct Oracle {
     /// Content that was present at the last power cut, and is read now, is on stable storage.
     stable: bool,
     /// Unpromised content may differ from read to read until it is written.
-    pub(crate) doubts_stay: bool,
+    doubts_stay: bool,
     /// The ticks at which reads under way began, and the number of reads for each.
     reads: BTreeMap<u64, u32>,
 }
@@ -103,6 +90,11 @@ impl Oracle {
             doubts_stay: false,
             reads: BTreeMap::new(),
         }
+    }
+
+    /// From now on unpromised content may differ from read to read until it is written.
+    pub(crate) fn let_doubts_stay(&mut self) {
+        self.doubts_stay = true;
     }
 
     fn now(&mut self) -> u64 {
@@ -307,8 +299,31 @@ impl Oracle {
         hash.finish()
     }
 
+    /// Allows any content of the data that `slots` hold in `regions`.
+    pub(crate) fn forgive_members(
+        &mut self,
+        geometry: &Geometry,
+        slots: &[Slot],
+        regions: impl Iterator<Item = Region>,
+    ) {
+        let layout = geometry.layout();
+        let unit_length = layout.unit_length().get();
+        for region in regions {
+            for stripe in (0..).map_while(|index| layout.stripe_in(region, index)) {
+                let lost = layout.units().filter(|unit| {
+                    layout.is_data(*unit) && slots.contains(&layout.locate(stripe, *unit).slot)
+                });
+                for unit in lost {
+                    let number = stripe.get() * u64::from(layout.data_units()) + u64::from(unit.get());
+                    let first = number * unit_length;
+                    (first..first + unit_length).for_each(|sector| self.forgive(sector));
+                }
+            }
+        }
+    }
+
     /// Allows any content of `sector` until it is written.
-    pub(crate) fn forgive(&mut self, sector: u64) {
+    fn forgive(&mut self, sector: u64) {
         let now = self.tick;
         let any = Entry {
             value: Value::ANY,

@@ -1,5 +1,7 @@
 //! The violations that the tester can find.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Violation {
@@ -74,8 +76,23 @@ pub enum Violation {
 }
 
 impl Violation {
+    /// The contract between array and driver was broken.
     pub(crate) fn seam(what: impl Into<String>) -> Violation {
         Violation::Seam(what.into())
+    }
+
+    /// The array could not be opened.
+    pub(crate) fn opening(error: &dyn std::fmt::Display) -> Violation {
+        Violation::Opening(error.to_string())
+    }
+
+    /// What `act` returns. A failed assertion in it is a violation too.
+    pub(crate) fn catch<T>(act: impl FnOnce() -> Result<T, Violation>) -> Result<T, Violation> {
+        catch_unwind(AssertUnwindSafe(act)).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(Violation::Panic(text.unwrap_or("no message").to_owned()))
+        })
     }
 
     /// The kind of the violation, in a few words.

@@ -12,24 +12,7 @@ pub(super) struct Circle {
 pub(super) const PATH: &str = "xtask/src/tidy/debts.rs";
 
 /// The cycles that are still allowed.
-pub(super) const CIRCLES: &[Circle] = &[
-    Circle { folder: "crates/fault/src", files: &["disk.rs", "silent.rs"] },
-    Circle {
-        folder: "crates/fault/src",
-        files: &[
-            "atlas.rs",
-            "check.rs",
-            "run.rs",
-            "run/clones.rs",
-            "run/cut.rs",
-            "run/reopen.rs",
-            "run/rival.rs",
-            "run/silence.rs",
-            "script.rs",
-        ],
-    },
-    Circle { folder: "crates/fault/src", files: &["lib.rs", "shrink.rs"] },
-];
+pub(super) const CIRCLES: &[Circle] = &[];
 
 /// The files of the array that still name `Array`.
 pub(super) const NAMING_ARRAY: &[&str] = &[];

@@ -2,14 +2,14 @@
 //! are tried.
 
 use parlour_array::layout::RegionShape;
-use parlour_array::organization::{Consistency, Copies, NamedOrganization, Update};
+use parlour_array::organization::{Consistency, NamedOrganization};
 use parlour_array::{Creation, Geometry, LogCreation, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
 use crate::coverage::Fault;
-use crate::options::{Load, Options};
-use crate::oracle::Range;
-use crate::script::{Ask, Event, Return, Script, What};
+use crate::options::{Load, Options, copies};
+use crate::request::{Ask, Range};
+use crate::script::{Event, Return, Script, What};
 
 /// An array on which scenarios are tried.
 #[derive(Clone, Copy, Debug)]
@@ -324,16 +324,17 @@ const INTENT_LOG: u64 = 8;
 impl Scenario {
     /// Whether the scenario applies to `subject`.
     pub fn suits(&self, subject: &Subject) -> bool {
-        match self.on {
+        let geometry = Geometry::create(&subject.creation(self.block));
+        geometry.is_ok_and(|geometry| match self.on {
             For::All => true,
-            For::Logs => subject.organization.organization.update == Update::Logged,
-            For::DurableRecords => subject.consistency == Consistency::Journal,
-        }
+            For::Logs => geometry.layout().logs().is_some(),
+            For::DurableRecords => geometry.is_journaled(),
+        })
     }
 
     /// The scenario on `subject`. `seed` determines how long each access takes.
     pub(super) fn script(&self, subject: &Subject, seed: u64) -> Script {
-        Script { seed, options: self.options(subject), events: events(0, self.steps) }
+        Script::new(seed, self.options(subject), events(0, self.steps))
     }
 
     /// The events after a recovery.
@@ -375,7 +376,7 @@ fn events(first: u64, steps: &[Step]) -> Vec<Event> {
             }
             Trim(at, length) => What::Host(Ask::Trim, Range { at, length }),
             Read(at, length) => What::Host(Ask::Read, Range { at, length }),
-            Flush => What::Host(Ask::Flush, Range { at: 0, length: 0 }),
+            Flush => What::Host(Ask::Flush, Range::NONE),
             Quiet => What::Quiet,
             Pause(milliseconds) => {
                 at = at + Duration::from_millis(milliseconds);
@@ -397,11 +398,7 @@ impl Subject {
     fn creation(&self, block: u64) -> Creation {
         Creation {
             organization: self.organization.organization,
-            copies: match self.organization.copies {
-                Copies::One => 1,
-                Copies::Two => 2,
-                Copies::Members => self.members,
-            },
+            copies: copies(self.organization, self.members),
             members: self.members,
             groups: 1,
             unit: Sectors::new(UNIT * block),
@@ -427,7 +424,7 @@ impl Subject {
         if let Some(regions) = &mut stored.regions {
             *regions = RegionShape { segment: REGION.segment * block, grain: block, ..REGION };
         }
-        if self.consistency == Consistency::Journal {
+        if geometry.is_journaled() {
             stored.commit_log = COMMIT_LOG * block;
             stored.intent_log = INTENT_LOG * block;
         }

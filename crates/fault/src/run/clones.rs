@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use super::Run;
 use crate::coverage::Fault;
 use crate::disk::Disk;
+use crate::rig::Rig;
 use crate::script::Return;
+use crate::shelf::Shelf;
 use crate::violation::Violation;
-use crate::world::Shelf;
 
 /// Copies of members.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(super) struct Clones {
     /// By disk: the session of its last copy, and the copy.
     taken: BTreeMap<usize, (u64, Disk)>,
     /// At the next stop, a copy takes its member's slot; the number selects the copy.
-    pub(super) put: Option<u64>,
+    put: Option<u64>,
     /// The slot of a copy that was not accepted.
     left_out: Option<u16>,
 }
@@ -34,60 +34,67 @@ pub(super) struct Put {
     lacks: bool,
 }
 
-impl Run<'_> {
-    /// Copies the member in `slot` at one moment. A copy that was left out before is offered as a
-    /// returning member.
-    pub(super) fn copy_member(&mut self, slot: u16) -> Result<(), Violation> {
-        if let Some(left_out) = self.clones.left_out.take() {
-            self.come_back(left_out)?;
+impl Clones {
+    /// Copies the member in `slot` at one moment.
+    pub(super) fn take(&mut self, rig: &Rig<'_>, slot: u16) {
+        let Some(disk) = rig.disk_at(slot).filter(|_| !rig.is_gone(slot)) else { return };
+        let copied = rig.world.disk(disk);
+        if !copied.ails() && copied.can_read_all() {
+            self.taken.insert(disk, (rig.world.sessions(), copied.clone()));
         }
-        let Some(disk) = self.disk_at(slot).filter(|_| !self.is_gone(slot)) else { return Ok(()) };
-        let copied = &self.world.shelf.disks[disk];
-        if !copied.ails() && copied.bad.is_empty() {
-            self.clones.taken.insert(disk, (self.world.shelf.sessions, copied.clone()));
-        }
-        Ok(())
+    }
+
+    /// The slot of the copy that was not accepted when the array was opened last.
+    pub(super) fn take_left_out(&mut self) -> Option<u16> {
+        self.left_out.take()
+    }
+
+    /// At the next stop, a copy takes its member's slot; the number selects the copy.
+    pub(super) fn put_at_next_stop(&mut self, number: u64) {
+        self.put = Some(number);
     }
 
     /// The slot whose copy is used when the array is opened next, if the array promises to survive
     /// that and has no other fault.
-    pub(super) fn dared_clone(&mut self, back: Return) -> Option<u16> {
-        let number = self.clones.put.take()?;
-        let copied =
-            |slot: &u16| self.disk_at(*slot).is_some_and(|disk| self.clones.taken.contains_key(&disk));
-        let slots: Vec<u16> = (0..self.geometry.members()).filter(copied).collect();
+    pub(super) fn dared(&mut self, rig: &Rig<'_>, back: Return) -> Option<u16> {
+        let number = self.put.take()?;
+        let copied = |slot: &u16| rig.disk_at(*slot).is_some_and(|disk| self.taken.contains_key(&disk));
+        let slots: Vec<u16> = (0..rig.geometry.members()).filter(copied).collect();
         let slot = *slots.get((number % slots.len().max(1) as u64) as usize)?;
-        let alone = back == Return::All && !self.limits.beyond && self.rotting_at_rest.is_empty();
+        let alone = back == Return::All && !rig.limits.beyond && rig.defects.pending_damage() == 0;
         // An array without space may open as after a crash.
-        let alone = alone && !self.world.array.status().counters.out_of_space;
-        (alone && self.survives(Fault::Clone, slot)).then_some(slot)
+        let alone = alone && !rig.status().counters.out_of_space;
+        (alone && rig.survives(Fault::Clone, slot)).then_some(slot)
     }
 
     /// Puts the copy of the member in `slot` into the slot.
-    pub(super) fn put_clone(&mut self, shelf: &mut Shelf, slot: u16) -> Option<Put> {
-        let disk = self.disk_at(slot)?;
-        let (session, mut copy) = self.clones.taken.remove(&disk)?;
-        if copy.identity != shelf.disks[disk].identity {
+    pub(super) fn put(&mut self, rig: &mut Rig<'_>, shelf: &mut Shelf, slot: u16) -> Option<Put> {
+        let disk = rig.disk_at(slot)?;
+        let (session, mut copy) = self.taken.remove(&disk)?;
+        let original = &shelf.disks()[disk];
+        if copy.identity() != original.identity() {
             return None;
         }
-        self.meet(Fault::Clone);
+        rig.count_fault(Fault::Clone);
         copy.forget_taints();
-        copy.stale |= session < shelf.sessions;
-        let start = self.geometry.data_start().get();
-        let data = start..start + self.geometry.stored().layout.length;
-        let lacks = !copy.holds_the_same(&shelf.disks[disk], data);
-        shelf.trace.note(shelf.now, || format!("disk {disk} is its copy, which lacks something: {lacks}"));
-        shelf.disks[disk] = copy;
+        if session < shelf.sessions() {
+            copy.miss_a_session();
+        }
+        let start = rig.geometry.data_start().get();
+        let data = start..start + rig.geometry.stored().layout.length;
+        let lacks = !copy.holds_the_same(original, data);
+        shelf.note(|| format!("disk {disk} is its copy, which lacks something: {lacks}"));
+        shelf.disks_mut()[disk] = copy;
         Some(Put { slot, disk, lacks })
     }
 
     /// Checks, after the array was opened with a copy, that an older copy was not accepted.
-    pub(super) fn clone_is_not_believed(&mut self, put: Put) -> Result<(), Violation> {
-        let believed = self.standing().contains(&put.disk);
-        if believed && put.lacks && !self.lost {
+    pub(super) fn check(&mut self, rig: &Rig<'_>, put: Put) -> Result<(), Violation> {
+        let believed = rig.standing().contains(&put.disk);
+        if believed && put.lacks {
             return Err(Violation::Believed(format!("a copy of disk {}, which is older", put.disk)));
         }
-        self.clones.left_out = Some(put.slot).filter(|_| !believed);
+        self.left_out = Some(put.slot).filter(|_| !believed);
         Ok(())
     }
 }

@@ -1,0 +1,124 @@
+//! The fault atlas: the faults that the organization promises to survive in the array's current
+//! state. The tester injects no other faults, unless `Limits::beyond` is set.
+
+use parlour_units::Slot;
+
+use super::Rig;
+use crate::coverage::Fault;
+use crate::disk::{Disk, Flushes};
+
+impl Rig<'_> {
+    /// Whether the array promises to survive `fault` at `slot` now.
+    pub(crate) fn survives(&self, fault: Fault, slot: u16) -> bool {
+        match fault {
+            // The promises allow these faults in every state.
+            Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
+            Fault::Stop | Fault::Spare | Fault::Comeback | Fault::LateWrite | Fault::Rival => true,
+            Fault::Replacement if self.is_failed(slot) => true,
+            // The data lost by its lying flushes would be found missing before its exclusion can be
+            // recorded.
+            Fault::FailedFlush if self.lies(slot) => false,
+            Fault::Death
+            | Fault::Exclusion
+            | Fault::Hang
+            | Fault::FailedFlush
+            | Fault::LyingFlush
+            | Fault::Replacement => self.serves() && self.can_do_without(slot),
+            // A sector that still cannot be read after it was rewritten has more than a transient
+            // error.
+            Fault::TransientError if self.is_weak(slot) => false,
+            Fault::LatentError | Fault::TransientError => {
+                self.is_serving() && !self.is_full() && self.can_do_without(slot)
+            }
+            // A repair needs free space.
+            Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
+                self.serves() && self.is_sound() && !self.world.disks().iter().any(Disk::ails)
+            }
+            Fault::Absence | Fault::ForeignMember | Fault::WipedMember | Fault::TruncatedMember => {
+                // Members with a valid superblock of this array must outnumber the foreign one.
+                let rotting = if fault == Fault::ForeignMember { self.defects.pending_damage() } else { 0 };
+                let others = usize::from(self.geometry.members()) - 1;
+                self.is_whole() && self.can_do_without(slot) && others > 1 + rotting
+            }
+            Fault::Clone => self.is_sound() && !self.is_full() && self.can_do_without(slot),
+            Fault::MetadataError => !self.is_full() && self.can_do_without(slot),
+            Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite | Fault::DamagedMetadata => {
+                self.serves() && !self.is_opening() && self.is_whole() && self.can_do_without(slot)
+            }
+            Fault::Rot => {
+                let ails = self.world.disks().iter().any(Disk::ails_in_writing)
+                    || self.defects.has_wrong_parity()
+                    || self.defects.pending_damage() > 0;
+                self.is_whole() && !self.is_full() && !ails && self.is_redundant()
+            }
+        }
+    }
+
+    /// Counts the fault and returns true, if the array promises to survive it or `beyond` is set.
+    pub(crate) fn dares(&mut self, fault: Fault, slot: u16) -> bool {
+        // If a flush fails on a member that must be kept, it is unknown what is durable.
+        let dares = match self.limits.beyond {
+            true if fault == Fault::FailedFlush => false,
+            // Copies on members without space may differ, and the copy that was read may not
+            // remain.
+            true if fault.is_of_space() && self.geometry.keeps_copies() => self.survives(fault, slot),
+            true => true,
+            false => self.survives(fault, slot),
+        };
+        if dares {
+            self.count_fault(fault);
+        }
+        dares
+    }
+
+    /// The same for a member that has this fault when the array is opened next.
+    pub(crate) fn dares_absence(&mut self, fault: Fault, slot: u16) -> bool {
+        let dares = self.survives(fault, slot) && !self.defects.has_read_errors() && !self.is_full();
+        if dares {
+            self.count_fault(fault);
+        }
+        dares
+    }
+
+    /// Whether all members are present, and no content is wrong or was unreadable.
+    fn is_sound(&self) -> bool {
+        !self.defects.has_read_errors() && !self.defects.has_wrong_parity() && self.is_whole()
+    }
+
+    fn lies(&self, slot: u16) -> bool {
+        self.member(slot).is_some_and(|disk| disk.flushes() == Flushes::Lie)
+    }
+
+    /// Whether the other members alone can supply all data of the member in `slot`.
+    fn can_do_without(&self, slot: u16) -> bool {
+        let layout = self.geometry.layout();
+        let shares = |other: &u16| layout.share_stripes(Slot::new(slot), Slot::new(*other));
+        let peers = (0..self.geometry.members()).filter(|other| *other != slot && shares(other));
+        let weak = peers.filter(|other| self.is_weak(*other)).count();
+        // A copy is complete by itself. With the journal, records are redone after a crash, so the
+        // lost member leaves no region unsynced.
+        let synced = self.geometry.keeps_copies() || !self.is_unsynced();
+        weak < usize::from(self.geometry.fault_tolerance()) && synced
+    }
+
+    /// Whether some data on the member in `slot` cannot be read, or soon may not be.
+    fn is_weak(&self, slot: u16) -> bool {
+        let (disk, defects) = (self.disk_at(slot), &self.defects);
+        let ails = disk.is_some_and(|disk| self.world.disk(disk).ails());
+        let wrong_parity =
+            || defects.stripes_with_wrong_parity().any(|stripe| self.parity_member(stripe) == Some(slot));
+        ails || self.is_gone(slot)
+            || defects.has_read_errors_on(disk)
+            || defects.has_pending_damage(disk)
+            || wrong_parity()
+    }
+
+    /// The disks of members of which any one may be lost in a power cut at this moment. Where the
+    /// array does not promise this, it reports the loss when it is opened, and the oracle forgives
+    /// the data that the array reports as lost.
+    pub(crate) fn expendable(&self) -> Vec<usize> {
+        let sure = !self.promises.opens_unclean_and_degraded || !self.is_unsynced();
+        let all = self.disks_if_all_there().filter(|_| sure && self.is_redundant());
+        all.unwrap_or_default()
+    }
+}

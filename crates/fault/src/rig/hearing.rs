@@ -1,0 +1,51 @@
+//! What the array tells: its events, each checked against what has happened to it.
+
+use parlour_array::{Event, FailureCause};
+use parlour_units::{Region, Slot};
+
+use super::Rig;
+use crate::violation::Violation;
+
+impl Rig<'_> {
+    /// Checks an event, and remembers what follows from it.
+    pub(crate) fn hear(&mut self, told: &Event) -> Result<(), Violation> {
+        match told {
+            Event::MemberFailed { slot, cause } => self.hear_of_failure(told, *slot, *cause),
+            Event::BadBlocksRecorded { slot, at, length, .. } => self.listed(*slot, *at, *length),
+            // A sequence number may be reported as implausible although it is right: see
+            // docs/reliability.md. The consequences are not checked.
+            Event::Implausible { .. } => {
+                self.defects.set_behind(true);
+                Ok(())
+            }
+            Event::CommitLogDamaged { .. } | Event::LogDamaged { .. } | Event::BlockDamaged { .. } => {
+                self.must_be_damaged(told)
+            }
+            Event::ScrubDone(report)
+                if report.mismatches > 0 && !self.defects.may_mismatch() && !self.limits.beyond =>
+            {
+                Err(Violation::Scrub {
+                    mismatches: report.mismatches,
+                    unreadable: report.unreadable,
+                    skipped: report.skipped,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn hear_of_failure(&mut self, told: &Event, slot: Slot, cause: FailureCause) -> Result<(), Violation> {
+        self.member_excluded();
+        // The member was excluded at an arbitrary moment, and unsynced parity may be the only other
+        // source of its data.
+        let chosen = cause != FailureCause::Unfaithful && !self.limits.beyond;
+        if cause == FailureCause::Older {
+            self.must_be_damaged(told)?;
+        }
+        if !chosen && self.is_unsynced() && self.geometry.keeps_parity() {
+            let regions = (0..self.geometry.layout().region_count()).map(Region::new);
+            self.hosts.oracle_mut().forgive_members(&self.geometry, &[slot], regions);
+        }
+        Ok(())
+    }
+}

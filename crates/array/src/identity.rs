@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 /// 128 random bits, printed as a UUID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -16,13 +17,7 @@ impl Identity {
 
 impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, byte) in self.0.iter().enumerate() {
-            if matches!(index, 4 | 6 | 8 | 10) {
-                f.write_str("-")?;
-            }
-            write!(f, "{byte:02x}")?;
-        }
-        Ok(())
+        fmt::Display::fmt(&Uuid::from_bytes(self.0), f)
     }
 }
 
@@ -35,20 +30,31 @@ impl FromStr for Identity {
     type Err = ParseIdentityError;
 
     fn from_str(text: &str) -> Result<Identity, ParseIdentityError> {
-        let bad = || ParseIdentityError(text.into());
-        let digits: Vec<u32> = text
-            .chars()
-            .filter(|c| *c != '-')
-            .map(|c| c.to_digit(16))
-            .collect::<Option<_>>()
-            .ok_or_else(bad)?;
-        if digits.len() != 32 {
-            return Err(bad());
+        let uuid = Uuid::try_parse(text).map_err(|_| ParseIdentityError(text.into()))?;
+        Ok(Identity(uuid.into_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_parsed_with_or_without_dashes() {
+        let identity = Identity(*b"\x00\x01\x0a\xffsome array\x80\x7f");
+        let text = "00010aff-736f-6d65-2061-72726179807f";
+        assert_eq!(identity.to_string(), text);
+        for text in [text.to_owned(), text.replace('-', ""), text.to_uppercase()] {
+            assert_eq!(text.parse(), Ok(identity), "{text}");
         }
-        let mut identity = Identity::NONE;
-        for (byte, pair) in identity.0.iter_mut().zip(digits.chunks(2)) {
-            *byte = (pair[0] * 16 + pair[1]) as u8;
+        assert_eq!(Identity::NONE.to_string(), "00000000-0000-0000-0000-000000000000");
+    }
+
+    #[test]
+    fn what_is_not_an_identity_is_refused_with_its_text() {
+        for text in ["", "00010aff", "00010aff-736f-6d65-2061-72726179807g", "x"] {
+            let refused = text.parse::<Identity>().expect_err("it is none").to_string();
+            assert!(refused.starts_with(&format!("'{text}' is not an identity")), "{refused}");
         }
-        Ok(identity)
     }
 }

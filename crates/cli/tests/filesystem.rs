@@ -139,7 +139,7 @@ impl Drop for Attached<'_> {
 
 /// Makes the source tree, and the list of its files' SHA-256 hashes.
 fn make_tree(array: &Array) {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut files = 0;
     for directory in 0..DIRECTORIES {
         for subdirectory in 0..SUBDIRECTORIES {

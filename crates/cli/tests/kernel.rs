@@ -189,10 +189,10 @@ fn a_file_system_on_the_kernels_nbd_client_outlives_a_member() {
         fs::create_dir(bench.path("mount")).expect("a directory to mount on");
         run("mount", "/dev/nbd0 mount");
         let files: Vec<Vec<u8>> = {
-            let mut random = Random(3);
+            let mut random = Random::new(3);
             (0..100)
                 .map(|_| random.next() as usize % 100_000)
-                .map(|size| Random(size as u64).bytes(size))
+                .map(|size| Random::new(size as u64).bytes(size))
                 .collect()
         };
         let path = |number: usize| bench.path(&format!("mount/{number}"));

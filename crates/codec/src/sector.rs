@@ -5,6 +5,9 @@
 //! linear: the checksum of old ⊕ new is the checksum of old ⊕ the checksum of new. So one pair of
 //! checksums identifies both sides of a write and protects the difference between them.
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
 /// The bytes of a sector.
 pub const SECTOR_BYTES: usize = 512;
 
@@ -18,13 +21,13 @@ pub struct SectorKey {
 }
 
 impl SectorKey {
-    /// The key that is derived from an array's identity.
+    /// The key that is derived from an array's identity: numbers of the SplitMix64 sequence.
     pub fn new(identity: [u8; 16]) -> SectorKey {
         let (low, high) = identity.split_at(8);
         let word = |half: &[u8]| u64::from_le_bytes(half.try_into().expect("half of sixteen bytes"));
-        let mut state = word(low);
-        state = split_mix(&mut state) ^ word(high);
-        SectorKey { words: std::array::from_fn(|_| split_mix(&mut state)) }
+        let first = SplitMix64::seed_from_u64(word(low)).next_u64();
+        let mut numbers = SplitMix64::seed_from_u64(first ^ word(high));
+        SectorKey { words: std::array::from_fn(|_| numbers.next_u64()) }
     }
 
     /// The checksum of each sector of `bytes`, in order.
@@ -53,15 +56,6 @@ impl SectorKey {
 pub fn digest(checksums: impl IntoIterator<Item = u64>) -> u32 {
     let mix = |mixed: u64, sum: u64| (mixed.rotate_left(5) ^ sum).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (checksums.into_iter().fold(0, mix) >> 32) as u32
-}
-
-/// The next word of the SplitMix64 sequence (Steele, Lea, Flood 2014).
-fn split_mix(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut word = *state;
-    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
 }
 
 /// The inner product before reduction, on any processor.
@@ -118,12 +112,21 @@ mod tests {
     /// The field's polynomial without its highest term.
     const POLYNOMIAL: u64 = 0b1_1011;
 
+    /// Checksums on members of existing arrays depend on it.
+    #[test]
+    fn an_identity_has_the_same_key_forever() {
+        let key = SectorKey::new(*b"some array's own");
+        assert_eq!(key.words[..2], [0xd514_22a1_870a_6830, 0xe060_74da_67ff_66a5]);
+        assert_eq!(key.words[WORDS - 1], 0x6d7f_ed6e_d330_22ac);
+    }
+
     #[test]
     fn the_portable_product_equals_the_chosen_one() {
         let key = SectorKey::new(*b"some array's own");
-        let mut state = 7;
+        let mut numbers = SplitMix64::seed_from_u64(7);
         for _ in 0..64 {
-            let sector: [u8; SECTOR_BYTES] = std::array::from_fn(|_| split_mix(&mut state) as u8);
+            let mut sector = [0; SECTOR_BYTES];
+            numbers.fill_bytes(&mut sector);
             assert_eq!(reduce(product(&sector, &key.words)), key.checksum(&sector));
         }
     }

@@ -13,6 +13,8 @@ use parlour_engine::{
     Access, Buffer, Choice, Done, Io, IoBackend, Lease, Member, Memory, Operation, Part, Priority,
 };
 use parlour_units::{Bytes, Sector, Sectors};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::event::{PollFd, PollFlags, poll};
 
 const LENGTH: u64 = 256 << 20;
@@ -73,7 +75,7 @@ fn rate(
 ) -> Result<f64, Box<dyn std::error::Error>> {
     let mut memory = Memory::new(Bytes::mib(64));
     let mut io = Io::new(choice)?;
-    let mut state = 88_172_645_463_325_252_u64;
+    let mut numbers = SplitMix64::seed_from_u64(1);
     let mut access = |memory: &mut Memory, number: u32, parts: Vec<Lease>| {
         let mut parts = parts;
         let part = Part { buffer: Buffer::Payload(number), start: 0, length: size };
@@ -81,10 +83,7 @@ fn rate(
             Operation::Read => parts.push(memory.lend_mut(part)),
             _ => memory.lend(part, &mut parts),
         }
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let at = Sector::new(state % (LENGTH / size as u64) * size as u64 / 512);
+        let at = Sector::new(numbers.next_u64() % (LENGTH / size as u64) * size as u64 / 512);
         let range = (at, Sectors::new(size as u64 / 512));
         Access::new(number.into(), Arc::clone(member), Priority::Foreground, operation, range, parts)
     };

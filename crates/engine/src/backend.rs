@@ -24,7 +24,7 @@ pub trait IoBackend: fmt::Debug + Send {
     /// If the backend itself is broken.
     fn reap(&mut self, done: &mut Vec<Done>) -> io::Result<()>;
 
-    /// Gives up all accesses of `member`, which the caller has marked before ([`Member::give_up`]).
+    /// Gives up all accesses of `member`, which the caller has marked before (`Member::give_up`).
     /// Accesses that were not submitted to the kernel are added to `done` as failed. The others are
     /// reaped when the kernel answers them, if it ever does.
     fn give_up(&mut self, member: &Member, done: &mut Vec<Done>);

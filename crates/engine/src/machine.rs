@@ -1,14 +1,14 @@
 //! The array with its members and its memory. The machine carries effects out, and reports their
 //! outcomes to the array.
 //!
-//! A buffer gets memory when an effect or a host first uses it. The array reuses a buffer's number
-//! as soon as its last reference is gone, so released memory is taken back before the next effect
-//! is examined.
-//!
 //! A member is *given up* if an access takes too long or if the member is excluded: all its
 //! accesses are reported to the array as failed (gone). The kernel may still carry these accesses
 //! out. Until the kernel has answered all of them, their memory is in quarantine and the member
 //! gets no new accesses.
+
+mod flights;
+mod giving_up;
+mod payload;
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,21 +16,20 @@ use std::time::Instant as Clock;
 
 use parlour_array::record::Recorded;
 use parlour_array::{BufferId, Class, Completion, Effect, EffectId, Fault, Outcome, Request};
-use parlour_codec::sector::SectorKey;
 use parlour_units::{Bytes, Duration, Instant, Member, Sector, Sectors};
 
 use crate::access::{Access, Done, Operation, Priority};
 use crate::backend::IoBackend;
-use crate::compute;
 use crate::fault::Failure;
 use crate::io::Io;
-use crate::memory::{Buffer, Memory, Part};
+use crate::memory::Memory;
 use crate::meter::Meter;
 use crate::pace::{Change, Pace};
 use crate::requests::{Answered, Asked, Requests, Slice};
 use crate::roster::Roster;
 use crate::seam::{self, Task};
-use crate::uring::Lease;
+use flights::{Flight, Flights};
+use payload::Payload;
 
 /// Rounds of foreground work before other work gets its turn. A small write goes through at most
 /// this many phases.
@@ -51,19 +50,12 @@ pub(crate) struct Machine {
     pub(crate) roster: Roster,
     pub(crate) meter: Meter,
     pub(crate) pace: Pace,
-    memory: Memory,
+    payload: Payload,
     io: Io,
     requests: Requests,
     clock: Clock,
     now: Instant,
-    flights: Vec<Option<Flight>>,
-    free: Vec<u32>,
-    /// The number of flights that were given up.
-    given_up: usize,
-    /// How long an access may take.
-    patience: Duration,
-    /// No access can have taken too long before this time.
-    look_at: Instant,
+    flights: Flights,
     /// Background effects, found while looking for foreground effects.
     waiting: Vec<Effect>,
     /// The logs' long work, in the order in which the array issued it.
@@ -74,26 +66,7 @@ pub(crate) struct Machine {
     // Vectors that are kept for their capacity.
     batch: Vec<Access>,
     done: Vec<Done>,
-    parts: Vec<Part>,
     touched: Vec<u16>,
-    spare_leases: Vec<Vec<Lease>>,
-    sums: Vec<u64>,
-    key: SectorKey,
-}
-
-/// An access that is under way.
-#[derive(Debug)]
-struct Flight {
-    effect: EffectId,
-    member: u16,
-    /// The memory for the effect's own bytes.
-    metadata: Option<Part>,
-    reads: bool,
-    /// The access moves bytes: its time counts in the comparison of members' speed.
-    moves: bool,
-    began: Instant,
-    /// The access was reported to the array as failed, but the kernel has not answered it.
-    given_up: bool,
 }
 
 impl Machine {
@@ -108,31 +81,23 @@ impl Machine {
         let key = array.get().sector_key();
         let requests = Requests::new(array.get().geometry().layout().stripe_data());
         Machine {
-            key,
-            sums: Vec::new(),
             array,
             roster,
             meter: Meter::new(),
             pace: Pace::default(),
-            memory: Memory::new(retain),
+            payload: Payload::new(retain, key),
             io,
             requests,
             clock,
             now: Instant::ZERO,
-            flights: Vec::new(),
-            free: Vec::new(),
-            given_up: 0,
-            patience,
-            look_at: Instant::ZERO,
+            flights: Flights::new(patience),
             waiting: Vec::new(),
             long: VecDeque::new(),
             next_effect: None,
             next_completion: None,
             batch: Vec::new(),
             done: Vec::new(),
-            parts: Vec::new(),
             touched: Vec::new(),
-            spare_leases: Vec::new(),
         }
     }
 
@@ -153,17 +118,17 @@ impl Machine {
     }
 
     pub(crate) fn memory(&self) -> &Memory {
-        &self.memory
+        self.payload.memory()
     }
 
     /// The number of accesses under way, except those that were given up.
     pub(crate) fn in_flight(&self) -> usize {
-        self.flights.len() - self.free.len() - self.given_up
+        self.flights.in_flight()
     }
 
     /// The number of accesses that were given up and that the kernel has not answered yet.
     pub(crate) fn accesses_given_up(&self) -> usize {
-        self.given_up
+        self.flights.given_up()
     }
 
     /// The number of hosts' requests that are not answered.
@@ -177,7 +142,7 @@ impl Machine {
         if !self.pace.is_due(self.now) {
             return Vec::new();
         }
-        for flight in self.flights.iter().flatten().filter(|flight| flight.moves && !flight.given_up) {
+        for flight in self.flights.iter().filter(|flight| flight.moves) {
             self.pace.note(flight.member, self.now.since(flight.began));
         }
         let mut changes = self.pace.look(self.now);
@@ -190,7 +155,7 @@ impl Machine {
     pub(crate) fn reserve(&mut self, length: Sectors) -> Option<BufferId> {
         self.collect_released();
         let buffer = self.array.reserve(length)?;
-        self.memory.take(number(buffer), length.bytes().as_usize());
+        self.payload.take(buffer, length);
         Some(buffer)
     }
 
@@ -200,17 +165,11 @@ impl Machine {
     }
 
     pub(crate) fn bytes(&self, buffer: BufferId) -> &[u8] {
-        self.memory.read(self.whole(buffer))
+        self.payload.bytes(buffer, self.array.buffer_length(buffer))
     }
 
     pub(crate) fn bytes_mut(&mut self, buffer: BufferId) -> &mut [u8] {
-        let part = self.whole(buffer);
-        self.memory.write(part)
-    }
-
-    fn whole(&self, buffer: BufferId) -> Part {
-        let length = self.array.buffer_length(buffer).bytes().as_usize();
-        Part { buffer: Buffer::Payload(number(buffer)), start: 0, length }
+        self.payload.bytes_mut(buffer, self.array.buffer_length(buffer))
     }
 
     /// Queues a request. The array gets it when its turn comes.
@@ -361,13 +320,7 @@ impl Machine {
     }
 
     fn collect_released(&mut self) {
-        while let Some(buffer) = self.array.poll_release() {
-            let number = number(buffer);
-            // A buffer that was never used has no memory.
-            if self.memory.is_taken(number) {
-                self.memory.release(Buffer::Payload(number));
-            }
-        }
+        self.payload.collect_released(&mut self.array);
     }
 
     fn begin(&mut self, effect: Effect) {
@@ -378,32 +331,19 @@ impl Machine {
         }
         match Task::from(effect.action) {
             Task::Access(member, operation, range) => self.begin_access(effect, member, operation, range),
-            Task::Xor => self.compute(effect.id, |memory, parts| {
-                compute::xor(memory, parts);
-                Outcome::Done
-            }),
-            Task::Accumulate(coefficient) => self.compute(effect.id, |memory, parts| {
-                compute::accumulate(memory, parts, coefficient);
-                Outcome::Done
-            }),
-            Task::Compare => self.compute(effect.id, |memory, parts| {
-                if compute::differs(memory, parts) { Outcome::Differs } else { Outcome::Done }
-            }),
-            Task::Checksum => self.checksum(effect.id),
+            Task::Xor => self.compute(effect.id, Payload::xor),
+            Task::Accumulate(coefficient) => {
+                self.compute(effect.id, |payload| payload.accumulate(coefficient));
+            }
+            Task::Compare => self.compute(effect.id, Payload::compare),
+            Task::Checksum => self.compute(effect.id, Payload::checksum),
         }
     }
 
-    fn compute(&mut self, effect: EffectId, run: impl FnOnce(&mut Memory, &[Part]) -> Outcome<'static>) {
-        self.locate(effect, None);
-        let outcome = run(&mut self.memory, &self.parts);
+    fn compute(&mut self, effect: EffectId, run: impl for<'a> FnOnce(&'a mut Payload) -> Outcome<'a>) {
+        self.payload.locate(&self.array, effect, None);
+        let outcome = run(&mut self.payload);
         self.array.complete(self.now, effect, outcome);
-    }
-
-    fn checksum(&mut self, effect: EffectId) {
-        self.locate(effect, None);
-        self.sums.clear();
-        compute::checksums(&self.memory, &self.parts, &self.key, &mut self.sums);
-        self.array.complete(self.now, effect, Outcome::Checksums(&self.sums));
     }
 
     fn begin_access(
@@ -422,84 +362,17 @@ impl Machine {
             return;
         }
         let reads = operation == Operation::Read;
-        let metadata = self.metadata_room(effect.id, !reads);
-        self.locate(effect.id, metadata.map(|part| part.buffer));
-        let mut leases = self.spare_leases.pop().unwrap_or_default();
-        for part in &self.parts {
-            if reads {
-                leases.push(self.memory.lend_mut(*part));
-            } else {
-                self.memory.lend(*part, &mut leases);
-            }
-        }
+        let metadata = self.payload.metadata_room(&self.array, effect.id, !reads);
+        self.payload.locate(&self.array, effect.id, metadata.map(|part| part.buffer));
+        let leases = self.payload.lend(reads);
         let moves = matches!(operation, Operation::Read | Operation::Write { .. });
         let (member, began) = (member.get(), self.now);
         let flight = Flight { effect: effect.id, member, metadata, reads, moves, began, given_up: false };
-        let id = self.take_off(flight);
+        let id = self.flights.take_off(flight);
         let access = Access::new(id, open, seam::priority(effect.class), operation, range, leases);
         // An access waits for a system resource at most half as long, so that it is not mistaken
         // for a member that does not answer.
-        self.batch.push(access.with_patience(to_std(self.patience) / 2));
-    }
-
-    /// Memory for the effect's own bytes, one slice after the other. If they are to be written,
-    /// they are copied into it.
-    fn metadata_room(&mut self, effect: EffectId, fill: bool) -> Option<Part> {
-        let own = |slice: &&parlour_array::Slice| slice.buffer == BufferId::METADATA;
-        let slices = self.array.slices(effect).iter().filter(own);
-        let length: usize = slices.clone().map(|slice| slice.length.bytes().as_usize()).sum();
-        if length == 0 {
-            return None;
-        }
-        let buffer = self.memory.take_scratch(length);
-        let room = Part { buffer, start: 0, length };
-        if fill {
-            let mut rest = self.memory.write(room);
-            for slice in slices {
-                let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
-                let (piece, behind) = rest.split_at_mut(length);
-                piece.copy_from_slice(&self.array.metadata(effect)[start..start + length]);
-                rest = behind;
-            }
-        }
-        Some(room)
-    }
-
-    /// Lists the parts of memory that belong to an effect's slices. `metadata` is the buffer of the
-    /// effect's own bytes.
-    fn locate(&mut self, effect: EffectId, metadata: Option<Buffer>) {
-        self.parts.clear();
-        let mut own = 0;
-        for slice in self.array.slices(effect) {
-            let length = slice.length.bytes().as_usize();
-            let start = slice.start.bytes().as_usize();
-            let part = match slice.buffer {
-                BufferId::ZEROES => Part { buffer: Buffer::Zeroes, start, length },
-                BufferId::METADATA => {
-                    let buffer = metadata.expect("an effect that moves metadata has memory for it");
-                    own += length;
-                    Part { buffer, start: own - length, length }
-                }
-                payload => {
-                    let number = number(payload);
-                    if !self.memory.is_taken(number) {
-                        let length = self.array.buffer_length(payload).bytes().as_usize();
-                        self.memory.take(number, length);
-                    }
-                    Part { buffer: Buffer::Payload(number), start, length }
-                }
-            };
-            self.parts.push(part);
-        }
-    }
-
-    fn take_off(&mut self, flight: Flight) -> u64 {
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.flights.push(None);
-            (self.flights.len() - 1) as u32
-        });
-        self.flights[slot as usize] = Some(flight);
-        u64::from(slot)
+        self.batch.push(access.with_patience(to_std(self.flights.patience()) / 2));
     }
 
     /// Reports completed accesses to the array. Returns their number.
@@ -525,7 +398,7 @@ impl Machine {
     fn distrust_truncated(&mut self, done: &mut [Done]) {
         self.touched.clear();
         for done in done.iter().filter(|done| done.result.is_ok()) {
-            let flight = flight(&self.flights, done);
+            let flight = self.flights.get(done.id);
             let suspicious = !flight.reads || !self.reads_follow_writes(flight.member);
             let suspicious = suspicious && !flight.given_up;
             if suspicious && !self.touched.contains(&flight.member) {
@@ -540,7 +413,7 @@ impl Machine {
             return;
         }
         for done in done {
-            if self.touched.contains(&flight(&self.flights, done).member) {
+            if self.touched.contains(&self.flights.get(done.id).member) {
                 done.result = Err(Failure::Truncated);
             }
         }
@@ -551,16 +424,12 @@ impl Machine {
         self.roster.get(member).is_some_and(|member| self.io.is_inline(member))
     }
 
-    fn land(&mut self, mut done: Done) {
-        // The index fits: there are fewer than 2^32 flights.
-        let slot = done.id as u32;
-        let flight = self.flights[slot as usize].take().expect("an access is done once");
-        self.free.push(slot);
+    fn land(&mut self, done: Done) {
+        let flight = self.flights.land(done.id);
         if flight.given_up {
-            return self.land_late(flight, done);
+            return self.land_late(&flight, done);
         }
-        done.parts.drain(..).for_each(|lease| self.memory.give_back(lease));
-        self.spare_leases.push(done.parts);
+        self.payload.give_back(done.parts);
         if flight.moves {
             self.pace.note(flight.member, self.now.since(flight.began));
         }
@@ -568,7 +437,7 @@ impl Machine {
             // The member was excluded in the meantime. Its length was not checked, so the data that
             // was read is not trusted.
             _ if self.roster.get(flight.member).is_none() => Outcome::Failed(Fault::Gone),
-            (Ok(()), Some(part)) if flight.reads => Outcome::Metadata(self.memory.read(part)),
+            (Ok(()), Some(part)) if flight.reads => Outcome::Metadata(self.payload.metadata(part)),
             (Ok(()), _) => Outcome::Done,
             (Err(failure), _) => {
                 self.roster.note_failure(flight.member, failure);
@@ -576,21 +445,15 @@ impl Machine {
             }
         };
         self.array.complete(self.now, flight.effect, outcome);
-        if let Some(part) = flight.metadata {
-            self.memory.release(part.buffer);
-        }
+        self.payload.release(flight.metadata);
         // The array may reuse the number of a released buffer, so its memory is taken back first.
         self.collect_released();
     }
 
     /// The kernel has answered an access that was given up.
-    fn land_late(&mut self, flight: Flight, mut done: Done) {
-        self.given_up -= 1;
-        done.parts.drain(..).for_each(|lease| self.memory.discard(lease));
-        self.spare_leases.push(done.parts);
-        if let Some(part) = flight.metadata {
-            self.memory.release(part.buffer);
-        }
+    fn land_late(&mut self, flight: &Flight, done: Done) {
+        self.payload.discard(done.parts);
+        self.payload.release(flight.metadata);
         self.ask_again(flight.member);
     }
 
@@ -598,14 +461,11 @@ impl Machine {
     /// can replace it) and the kernel has answered all accesses that were given up.
     fn ask_again(&mut self, member: u16) {
         let Some(open) = self.roster.get(member).cloned() else { return };
-        let late = self.flights.iter().flatten().any(|flight| flight.member == member && flight.given_up);
-        if !late {
+        if !self.flights.are_late(member) {
             open.take_back();
         }
     }
 }
-
-mod giving_up;
 
 /// A planted bug, for tests of the tests: no member is flushed.
 fn skips_flushes() -> bool {
@@ -615,16 +475,6 @@ fn skips_flushes() -> bool {
     false
 }
 
-/// The flight of a completed access that has not landed.
-fn flight<'a>(flights: &'a [Option<Flight>], done: &Done) -> &'a Flight {
-    flights[done.id as usize].as_ref().expect("an access is done once")
-}
-
 fn to_std(span: Duration) -> std::time::Duration {
     std::time::Duration::from_nanos(span.nanoseconds())
-}
-
-/// The number of a buffer in [`Memory`].
-fn number(buffer: BufferId) -> u32 {
-    u32::try_from(buffer.as_usize()).expect("buffers are numbered with 32 bits")
 }

@@ -92,7 +92,7 @@ fn members_with_something_on_them_are_synchronized_while_they_serve() {
         let members = member_paths(directory.path(), MEMBERS);
         for (index, path) in members.iter().enumerate() {
             let mut noise = vec![0; LENGTH as usize];
-            common::Numbers(index as u64 + 1).fill(&mut noise);
+            common::Numbers::new(index as u64).fill(&mut noise);
             fs::write(path, noise).expect("it can be written");
         }
         let report = create(named(name), &members);

@@ -6,25 +6,65 @@ mod common;
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::thread::{sleep, spawn};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::spawn;
 use std::time::Duration;
 
-use common::rig::{LENGTH, MEMBERS, Reference, Served, member_paths, open_request, request, serve_open};
+use common::host::HostWatch;
+use common::rig::{
+    BURST, LENGTH, MEMBERS, Reference, Served, member_paths, open_request, request, serve_watched,
+};
 use common::{Numbers, on_disk, on_memory, ways};
-use parlour_array::LogPool;
 use parlour_array::organization::{Code, NAMED, NamedOrganization};
-use parlour_engine::OpenRequest;
+use parlour_array::{LogPool, RequestError};
 use parlour_engine::control::{Request, call};
+use parlour_engine::{OpenRequest, ServeOptions};
 use parlour_units::{Bytes, Sectors};
 use tempfile::TempDir;
 
 const SEEDS: std::ops::Range<u64> = 1..13;
 const STEPS: usize = 10;
+/// The bursts of requests during which a member is lost.
+const BURSTS: usize = 10;
+
+/// Counts hosts' requests, and tells when there were enough.
+#[derive(Default)]
+struct Count {
+    begun: Mutex<u64>,
+    more: Condvar,
+}
+
+impl Count {
+    fn begun(&self) -> u64 {
+        *self.begun.lock().expect("no test panics here")
+    }
+
+    /// Waits until this many requests have been submitted to the array.
+    fn wait_for(&self, enough: u64) {
+        let begun = self.begun.lock().expect("no test panics here");
+        let patience = Duration::from_secs(60);
+        let (begun, _) = self
+            .more
+            .wait_timeout_while(begun, patience, |begun| *begun < enough)
+            .expect("no test panics here");
+        assert!(*begun >= enough, "only {begun} of {enough} requests have begun");
+    }
+}
+
+impl HostWatch for Count {
+    fn begins(&self, _tag: usize) {
+        *self.begun.lock().expect("no test panics here") += 1;
+        self.more.notify_all();
+    }
+
+    fn ends(&self, _tag: usize, _answer: &Result<Vec<u8>, RequestError>) {}
+}
 
 struct Life {
     directory: TempDir,
     members: Vec<PathBuf>,
     numbers: Numbers,
+    count: Arc<Count>,
     /// Whether every member is present.
     whole: bool,
     joining_members: u32,
@@ -53,11 +93,7 @@ fn what_was_written_is_read_through_whole_lives() {
 
 impl Life {
     fn begin(seed: u64, named: &NamedOrganization) -> Life {
-        let mut numbers = Numbers(seed * 7_919 + 13);
-        // The first numbers of this generator are similar for small seeds.
-        for _ in 0..5 {
-            numbers.next();
-        }
+        let mut numbers = Numbers::new(seed);
         let disk = numbers.below(4) == 0;
         let directory = on_memory().filter(|_| !disk).unwrap_or_else(on_disk);
         let members = member_paths(directory.path(), MEMBERS);
@@ -66,7 +102,7 @@ impl Life {
         wish.log.ratio = Some([0.1, 0.5, 1.0][numbers.below(3) as usize]);
         eprintln!("seed {seed}: {} with units of {}, {:?}", named.name, wish.unit, wish.log);
         parlour_engine::create(&wish).expect("it can be created");
-        Life { directory, members, numbers, whole: true, joining_members: 0 }
+        Life { directory, members, numbers, count: Arc::default(), whole: true, joining_members: 0 }
     }
 
     /// Serves with so little memory that some requests have to wait at times.
@@ -84,7 +120,8 @@ impl Life {
         tuning.live_records = sometimes(200).map_or(tuning.live_records, Sectors::get);
         let ways = ways();
         request.io = ways[self.numbers.below(ways.len() as u64) as usize];
-        serve_open(parlour_engine::open(&request).expect("it opens"), None)
+        let open = parlour_engine::open(&request).expect("it opens");
+        serve_watched(open, ServeOptions::default(), Some(Arc::clone(&self.count) as _))
     }
 
     fn step(&mut self, served: Served, reference: &mut Reference) -> Served {
@@ -114,11 +151,12 @@ impl Life {
     /// A member is lost while hosts write.
     fn lose_a_member(&mut self, served: &Served, reference: &mut Reference) {
         let victim = self.numbers.below(MEMBERS as u64) as u16;
-        let delay = Duration::from_micros(self.numbers.below(20_000));
+        let when = self.count.begun() + self.numbers.below((BURSTS * BURST) as u64);
         let truncate = self.numbers.below(2) == 0;
         let (control, path) = (served.control.clone(), self.members[usize::from(victim)].clone());
+        let count = Arc::clone(&self.count);
         let loss = spawn(move || {
-            sleep(delay);
+            count.wait_for(when);
             if truncate {
                 let file = OpenOptions::new().write(true).open(path).expect("it is there");
                 file.set_len(0).expect("it can be truncated");
@@ -126,7 +164,7 @@ impl Life {
                 call(&control, &Request::Fail { member: victim, force: false }).expect("it is failed");
             }
         });
-        reference.exercise(served, 10);
+        reference.exercise(served, BURSTS);
         loss.join().expect("it is lost");
         reference.exercise(served, 5);
         // A truncated member that was not accessed since is failed by a command.

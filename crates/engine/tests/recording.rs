@@ -19,10 +19,11 @@ fn recorded_inputs_give_identical_effects() {
         let directory = on_memory().unwrap_or_else(on_disk);
         let members = member_paths(directory.path(), MEMBERS);
         create(named, &members);
+        let mut reference = None;
         for round in 0..2 {
             let (recorder, recording) = Recorder::memory();
             let served = serve_open(open(&members).expect("it opens"), Some(recorder));
-            let mut reference = Reference::new(&served, 31 + seed as u64);
+            let reference = reference.get_or_insert_with(|| Reference::new(&served, 31 + seed as u64));
             reference.exercise(&served, 5);
             if named.organization.code != Code::None && round == 0 {
                 let path = directory.path().join("spare");

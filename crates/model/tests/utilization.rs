@@ -1,4 +1,5 @@
-//! Properties of all arrays: monotonicity, bounds, limits; mixes; and refused parameters.
+//! Properties of all arrays: the paper's formulas by hand, monotonicity, bounds, limits; mixes; and
+//! refused parameters.
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::coarse::Bandwidths;
@@ -91,6 +92,88 @@ fn parts(work: Work) -> [f64; 6] {
     [work.data, work.check, work.log_write, work.log_read, work.parity_read, work.parity_write]
 }
 
+/// The parts of the cost of a write, as the paper prints its formulas: `t_w`, `t_rmw`, `t_Ktrack`,
+/// `t_CL` and `t_CP` of §3, the floating write of §4, and the copies and check units of §9.
+fn by_hand(array: &Array, units: f64) -> [f64; 6] {
+    let Disk {
+        seek: s, rotation: r, head_switch: h, single_cylinder_seek: m, tracks: t, cylinders: v, ..
+    } = array.disk;
+    let (d, n, f) = (array.disk.units, f64::from(array.disks), f64::from(array.failures));
+    let write = s + (1.0 + 2.0 * units / d) * r;
+    let in_place = match array.update {
+        Update::OneAccess => s + (3.0 + 2.0 * units / d) * r,
+        Update::TwoAccesses => 2.0 * write,
+    };
+    let floating = s + (1.0 + 5.52 / d) * r + h;
+    let of_data = |preread| if array.preread { preread } else { write };
+    let logging = match array.organization {
+        Organization::Nonredundant => return [write, 0.0, 0.0, 0.0, 0.0, 0.0],
+        Organization::Mirrored => return [write, f * write, 0.0, 0.0, 0.0, 0.0],
+        Organization::Raid4 | Organization::Raid5 => {
+            return [of_data(in_place), f * in_place, 0.0, 0.0, 0.0, 0.0];
+        }
+        Organization::Floating => return [of_data(floating), f * floating, 0.0, 0.0, 0.0, 0.0],
+        Organization::ParityLogging(logging) => logging,
+    };
+    let (k, l, a) = (f64::from(logging.segment), f64::from(logging.sublogs.count()), logging.ratio);
+    let c_p = n * v / (f64::from(logging.regions) * (n - f * l + f * a));
+    let c_l = a * c_p;
+    let wait = if logging.zero_latency { 0.0 } else { r };
+    let t_ktrack = s + wait + 2.0 * k * r + (k - 1.0) * h;
+    // With a seek to the next cylinder after each cylinder of a disk's part but its last.
+    let long = |disks: f64, cylinders: f64| {
+        disks * (s + r) + cylinders * (2.0 * r * t + (t - 1.0) * h) + f64::max(cylinders - disks, 0.0) * m
+    };
+    let t_cp = long(if logging.sublogs == Sublogs::Unstriped { n - 1.0 } else { n }, c_p);
+    let logged = units / (d * t * c_l);
+    let parity = f * t_cp * logged;
+    [of_data(in_place), 0.0, f * t_ktrack * units / (k * d), long(l, c_l) * logged, parity, parity]
+}
+
+/// What is wrong with an array, by the names that messages begin with.
+fn wrong(array: &Array) -> Vec<&'static str> {
+    let mut wrong = Vec::new();
+    let mut refuse = |name, possible: bool| {
+        if !possible {
+            wrong.push(name);
+        }
+    };
+    let disk = array.disk;
+    let time = |value: f64| value.is_finite() && value >= 0.0;
+    let size = |value: f64| value.is_finite() && value > 0.0;
+    let count = |value: f64| value.is_finite() && value >= 1.0;
+    refuse("disk.seek:", time(disk.seek));
+    refuse("disk.head_switch:", time(disk.head_switch));
+    refuse("disk.single_cylinder_seek:", time(disk.single_cylinder_seek));
+    refuse("disk.rotation:", size(disk.rotation));
+    refuse("disk.units:", size(disk.units));
+    refuse("disk.unit:", size(disk.unit));
+    refuse("disk.tracks:", count(disk.tracks));
+    refuse("disk.cylinders:", count(disk.cylinders));
+    refuse("an access of 1 data units", disk.units >= 1.0);
+    refuse("failures:", (array.failures == 0) == (array.organization == Organization::Nonredundant));
+    let (disks, failures) = (u64::from(array.disks), u64::from(array.failures));
+    refuse("disks:", disks > failures);
+    match array.organization {
+        Organization::Floating => refuse("disk.tracks: floating", disk.tracks >= 2.0),
+        Organization::ParityLogging(logging) => {
+            let (sublogs, ratio) = (u64::from(logging.sublogs.count()), logging.ratio);
+            refuse("sublogs:", sublogs > 0);
+            refuse("ratio:", size(ratio));
+            refuse("regions:", logging.regions > 0);
+            refuse("disks:", disks > failures.saturating_mul(sublogs + 1));
+            let (segment, failures) = (f64::from(logging.segment), failures as f64);
+            refuse("segment:", segment >= 1.0 && segment <= disk.tracks);
+            // The tracks of each sublog.
+            let shares = disks as f64 - failures * sublogs as f64 + failures * ratio;
+            let parity = disks as f64 * disk.cylinders / (f64::from(logging.regions) * shares);
+            refuse("regions:", ratio * parity / sublogs as f64 * disk.tracks >= segment);
+        }
+        _ => {}
+    }
+    wrong
+}
+
 proptest! {
     #[test]
     fn work_is_positive_and_rates_follow_from_it(array in arrays(), utilization in 0.01..1.0) {
@@ -170,13 +253,97 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_described_is_refused_or_has_a_model(array in nonsense()) {
-        if let Ok(model) = array.model() {
-            let _ = (model.small_write(), model.throughput(1.0), model.space_overhead(), model.memory());
-            let _ = (model.write(3.0), model.read(f64::NAN), model.mean_work(&AIRLINE), model.balance());
-            if let Some(logging) = model.logging() {
-                let _ = (logging.sublog_read(), logging.buffer_tracks(), logging.whole_tracks(100));
+    fn costs_are_those_of_the_papers_formulas(array in arrays(), part in 0.01..1.0) {
+        let model = model(array);
+        for (found, expected) in parts(model.small_write()).into_iter().zip(by_hand(&array, 1.0)) {
+            near(found, expected, 1e-9);
+        }
+        // Longer accesses, up to a track.
+        let units = part * array.disk.units;
+        let pass = units * 2.0 * array.disk.rotation / array.disk.units;
+        let read = model.read(units).expect("it is within a track");
+        near(read.total(), array.disk.seek + array.disk.rotation + pass, 1e-9);
+        match model.write(units) {
+            Ok(write) => {
+                for (found, expected) in parts(write).into_iter().zip(by_hand(&array, units)) {
+                    near(found, expected, 1e-9);
+                }
             }
+            Err(refused) => {
+                prop_assert_eq!(array.organization, Organization::Floating);
+                prop_assert_eq!(refused, Refused::FloatingSize { units });
+            }
+        }
+    }
+
+    #[test]
+    fn the_cost_of_a_mix_lies_between_its_cheapest_and_its_dearest_access(
+        array in arrays(), shares in proptest::array::uniform3(0.0..1.0), size in 0.1..1.0,
+    ) {
+        let unit = array.disk.unit;
+        let access = |way, share, units: f64| Access { way, share, size: units * unit };
+        let mix = [
+            access(Way::Read, shares[0], size),
+            access(Way::Write, shares[1], 1.0),
+            access(Way::Read, shares[2], 1.0),
+        ];
+        let model = model(array);
+        let costs = [model.read(size), model.write(1.0), model.read(1.0)].map(|work| work.expect("it is short").total());
+        let mean = model.mean_work(&mix).expect("all are short").total();
+        let by_hand = shares.iter().zip(costs).map(|(share, cost)| share * cost).sum::<f64>() / shares.iter().sum::<f64>();
+        near(mean, by_hand, 1e-9);
+        prop_assert!(costs.iter().any(|cost| *cost <= mean * (1.0 + 1e-9)));
+        prop_assert!(costs.iter().any(|cost| *cost >= mean * (1.0 - 1e-9)));
+        let rate = model.mix_throughput(&mix, 0.5).expect("all are short");
+        near(2.0 * rate, model.mix_throughput(&mix, 1.0).expect("all are short"), 1e-12);
+    }
+
+    #[test]
+    fn regions_of_whole_tracks_fit(disk in disks(), logging in loggings(), regions in 1u32..300) {
+        let organization = Organization::ParityLogging(logging);
+        let model = model(Array { disk, disks: 40, ..Array::example(organization) });
+        let logs = model.logging().expect("it logs");
+        if let Some(whole) = logs.whole_tracks(regions) {
+            prop_assert_eq!((whole.parity.fract(), whole.sublog.fract()), (0.0, 0.0));
+            prop_assert!((-1e-9..1.0).contains(&whole.waste), "{whole:?}");
+            let sublog = logging.ratio * 40.0 * whole.parity / f64::from(logging.sublogs.count());
+            prop_assert!(whole.sublog <= sublog + 1e-6 && sublog < whole.sublog + 1.0, "{whole:?}");
+        }
+        // The buffer of one region's parity is less than a track longer than the parity.
+        let parity = logs.buffer_tracks() - f64::from(logging.segment * logging.regions);
+        let exact = logs.parity() * disk.tracks;
+        prop_assert!(parity >= exact - 1e-6 && parity < exact + 1.0, "{parity} for {exact}");
+    }
+
+    #[test]
+    fn what_is_impossible_is_refused_by_the_name_of_something_wrong(array in nonsense()) {
+        let wrong = wrong(&array);
+        match array.model() {
+            Ok(_) => prop_assert!(wrong.is_empty(), "{wrong:?} was not refused"),
+            Err(refused) => {
+                let refused = refused.to_string();
+                prop_assert!(wrong.iter().any(|name| refused.starts_with(name)), "{refused}, not {wrong:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_disk_with_one_impossible_value_is_refused_by_its_name(
+        array in arrays(),
+        which in 0usize..8,
+        value in prop_oneof![-10.0..1.0, Just(f64::NAN), Just(f64::INFINITY)],
+    ) {
+        let Disk { seek, rotation, head_switch, single_cylinder_seek, tracks, cylinders, units, unit } = array.disk;
+        let mut values = [seek, rotation, head_switch, single_cylinder_seek, tracks, cylinders, units, unit];
+        values[which] = value;
+        let [seek, rotation, head_switch, single_cylinder_seek, tracks, cylinders, units, unit] = values;
+        let disk = Disk { seek, rotation, head_switch, single_cylinder_seek, tracks, cylinders, units, unit };
+        let array = Array { disk, ..array };
+        let wrong = wrong(&array);
+        match (array.model(), wrong.first()) {
+            (Ok(_), None) => {}
+            (Err(refused), Some(name)) => prop_assert!(refused.to_string().starts_with(name), "{refused}, not {name}"),
+            (found, _) => prop_assert!(false, "{wrong:?}: {found:?}"),
         }
     }
 }

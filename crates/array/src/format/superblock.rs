@@ -139,7 +139,7 @@ pub enum EntryState {
         /// The highest sequence number of its own superblocks.
         sequence: u32,
         /// It holds at least this many of the bitmaps that this session wrote (at most
-        /// [`MOST_MAPS`]).
+        /// `MOST_MAPS`).
         bitmaps: u32,
     },
     /// Ready to take a failed member's slot.

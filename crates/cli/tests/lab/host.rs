@@ -131,7 +131,7 @@ impl Written {
 }
 
 fn content(block: usize, version: u32) -> Vec<u8> {
-    Random((block as u64) << 32 | u64::from(version)).bytes(BLOCK)
+    Random::new((block as u64) << 32 | u64::from(version)).bytes(BLOCK)
 }
 
 /// A host that writes to random blocks until it is told to stop.
@@ -144,7 +144,7 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn start(client: Client, written: Written) -> Host {
         let (answered, enough) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
-        let writing = Writing { client, written, under_way: BTreeMap::new(), random: Random(1) };
+        let writing = Writing { client, written, under_way: BTreeMap::new(), random: Random::new(1) };
         let thread = {
             let (answered, enough) = (answered.clone(), enough.clone());
             thread::spawn(move || writing.run(&answered, &enough))

@@ -11,6 +11,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde_json::Value;
 
 use crate::common::{Served, Workbench};
@@ -84,13 +86,18 @@ pub(crate) fn is_root(behaviour: &str) -> bool {
 }
 
 /// Calls `look` until it returns a value.
-pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    watch(PATIENCE, look).unwrap_or_else(|| panic!("waited in vain until {what}"))
+}
+
+/// Calls `look` until it returns a value. `None` if it does not for as long as `patience`.
+fn watch<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let begin = Instant::now();
     loop {
-        if let Some(found) = look() {
+        let found = look();
+        if found.is_some() || begin.elapsed() >= patience {
             return found;
         }
-        assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}");
         thread::sleep(PAUSE);
     }
 }
@@ -150,10 +157,7 @@ impl Drop for Talker {
         let _ = Command::new("kill").args(["-s", "TERM", &self.child.id().to_string()]).output();
         // A process that is blocked in an access without an answer ends only when the device is
         // removed.
-        let begin = Instant::now();
-        while matches!(self.child.try_wait(), Ok(None)) && begin.elapsed() < Duration::from_secs(20) {
-            thread::sleep(PAUSE);
-        }
+        watch(Duration::from_secs(20), || self.child.try_wait().transpose());
     }
 }
 
@@ -252,15 +256,13 @@ impl Array {
 
     /// Waits until the status meets the condition.
     pub(crate) fn until(&self, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
-        let begin = Instant::now();
-        loop {
-            let status = self.status();
-            if is_so(&status) {
-                return status;
-            }
-            assert!(begin.elapsed() < PATIENCE, "waited in vain until {what}: {status}");
-            thread::sleep(PAUSE);
-        }
+        let mut status = Value::Null;
+        let found = watch(PATIENCE, || {
+            status = self.status();
+            is_so(&status).then_some(())
+        });
+        assert!(found.is_some(), "waited in vain until {what}: {status}");
+        status
     }
 
     /// The state of the member in a slot.
@@ -317,22 +319,21 @@ pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// SplitMix64: seeded pseudo-random bytes, which no array computes by itself.
-pub(crate) struct Random(pub(crate) u64);
+/// Seeded pseudo-random bytes, which no array computes by itself.
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(SplitMix64::seed_from_u64(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
-        let mut bytes: Vec<u8> =
-            std::iter::repeat_with(|| self.next().to_le_bytes()).take(length.div_ceil(8)).flatten().collect();
-        bytes.truncate(length);
+        let mut bytes = vec![0; length];
+        self.0.fill_bytes(&mut bytes);
         bytes
     }
 }
@@ -340,7 +341,7 @@ impl Random {
 /// Makes a disk image of `length` bytes: random data at its beginning, in its middle and at its
 /// end, and holes.
 pub(crate) fn make_image(path: &Path, length: u64, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let file = File::create(path).expect("a file");
     file.set_len(length).expect("a sparse file");
     let piece = length / 32 / 512 * 512;

@@ -11,6 +11,8 @@ use parlour_engine::{
     Access, Buffer, Choice, Done, Fault, Io, IoBackend, Member, Memory, Operation, Part, Priority,
 };
 use parlour_units::{Bytes, Sector, Sectors};
+use rand_xoshiro::SplitMix64;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use tempfile::TempDir;
 
 /// Memory with a backend, used for one batch at a time.
@@ -134,15 +136,16 @@ pub(crate) fn payload(number: u32, start: usize, length: usize) -> Part {
     Part { buffer: Buffer::Payload(number), start, length }
 }
 
-/// A small generator of pseudo-random numbers with a fixed seed.
-pub(crate) struct Numbers(pub(crate) u64);
+/// Pseudo-random numbers from a seed.
+pub(crate) struct Numbers(SplitMix64);
 
 impl Numbers {
+    pub(crate) fn new(seed: u64) -> Numbers {
+        Numbers(SplitMix64::seed_from_u64(seed))
+    }
+
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        self.0.next_u64()
     }
 
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
@@ -150,10 +153,7 @@ impl Numbers {
     }
 
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
-        bytes.chunks_mut(8).for_each(|chunk| {
-            let value = self.next().to_le_bytes();
-            chunk.copy_from_slice(&value[..chunk.len()]);
-        });
+        self.0.fill_bytes(bytes);
     }
 }
 

@@ -206,13 +206,13 @@ pub(crate) struct Reference {
 }
 
 /// The requests of one burst.
-const BURST: usize = 12;
+pub(crate) const BURST: usize = 12;
 /// The longest request, in sectors.
 const LONGEST: u64 = 200;
 
 impl Reference {
     pub(crate) fn new(served: &Served, seed: u64) -> Reference {
-        Reference { bytes: vec![0; served.capacity as usize], numbers: Numbers(seed) }
+        Reference { bytes: vec![0; served.capacity as usize], numbers: Numbers::new(seed) }
     }
 
     /// Writes, zeroes, reads and flushes at random, several requests at once, and checks the

@@ -2,7 +2,7 @@
 //! the kernel was asked for and has completed, and hosts' requests and their answers.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use parlour_array::RequestError;
@@ -10,6 +10,9 @@ use parlour_engine::{Change, Choice, Witness};
 
 use crate::common::host::HostWatch;
 use crate::content::{self, SECTOR, Value};
+
+/// The longest time for which an access is held back.
+const LONGEST_HOLD: Duration = Duration::from_millis(1);
 
 /// Not yet, or never.
 pub(crate) const NEVER: usize = usize::MAX;
@@ -97,6 +100,8 @@ pub(crate) enum Slow {
 #[derive(Debug)]
 pub(crate) struct Journal {
     pages: Mutex<Pages>,
+    /// An event was recorded.
+    more: Condvar,
     io: Choice,
     slow: Slow,
     metadata: u64,
@@ -106,7 +111,7 @@ impl Journal {
     /// A journal for an array with the backend `io`. `metadata` is the length of the metadata at
     /// the start of each member, in bytes.
     pub(crate) fn new(io: Choice, slow: Slow, metadata: u64) -> Journal {
-        Journal { pages: Mutex::default(), io, slow, metadata }
+        Journal { pages: Mutex::default(), more: Condvar::new(), io, slow, metadata }
     }
 
     pub(crate) fn metadata(&self) -> u64 {
@@ -117,8 +122,8 @@ impl Journal {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Delays an access, so that others overtake it.
-    fn dawdle(&self, now: usize, change: &Change) {
+    /// Holds an access back until others have overtaken it.
+    fn hold_back(&self, now: usize, change: &Change) {
         let drawn = |of: usize| (of as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         let metadata = matches!(change, Change::Write { at, .. } if *at < self.metadata);
         let slow = match self.slow {
@@ -128,13 +133,20 @@ impl Journal {
             Slow::Data => !metadata && *change != Change::Flush,
         };
         if self.io == Choice::Threads && slow {
-            std::thread::sleep(Duration::from_micros(500 + drawn(now) % 500));
+            let enough = now + 32 + drawn(now) as usize % 32;
+            let too_few = |pages: &mut Pages| pages.events.len() < enough;
+            // Where everything waits for this access, no other overtakes it: then it goes on.
+            drop(self.more.wait_timeout_while(self.pages(), LONGEST_HOLD, too_few));
         }
     }
 
     fn note(&self, event: Event) -> usize {
-        let mut pages = self.pages();
+        self.note_in(&mut self.pages(), event)
+    }
+
+    fn note_in(&self, pages: &mut Pages, event: Event) -> usize {
         pages.events.push(event);
+        self.more.notify_all();
         pages.events.len() - 1
     }
 
@@ -182,10 +194,9 @@ impl Witness for Journal {
     fn asked(&self, member: &Path, change: Change) -> u64 {
         let mut pages = self.pages();
         let file = pages.files.iter().position(|file| file.path == member).expect("a file that is known");
-        pages.events.push(Event::Asked { file, change: change.clone() });
-        let now = pages.events.len() - 1;
+        let now = self.note_in(&mut pages, Event::Asked { file, change: change.clone() });
         drop(pages);
-        self.dawdle(now, &change);
+        self.hold_back(now, &change);
         now as u64
     }
 
@@ -197,8 +208,7 @@ impl Witness for Journal {
 impl HostWatch for Journal {
     fn begins(&self, tag: usize) {
         let mut pages = self.pages();
-        pages.events.push(Event::Host);
-        let now = pages.events.len() - 1;
+        let now = self.note_in(&mut pages, Event::Host);
         // Requests that are not recorded have no number here.
         if let Some(request) = pages.requests.get_mut(tag) {
             request.begun = now;
@@ -207,8 +217,7 @@ impl HostWatch for Journal {
 
     fn ends(&self, tag: usize, answer: &Result<Vec<u8>, RequestError>) {
         let mut pages = self.pages();
-        pages.events.push(Event::Host);
-        let now = pages.events.len() - 1;
+        let now = self.note_in(&mut pages, Event::Host);
         let Some(request) = pages.requests.get_mut(tag) else { return };
         (request.ended, request.succeeded) = (now, answer.is_ok());
         if let (Ok(bytes), Kind::Read) = (answer, request.kind) {

@@ -56,8 +56,7 @@ impl Default for Aim {
 
 impl Trial {
     fn new(setup: Setup, story: Story, io: Choice, aim: Aim, seed: u64) -> Trial {
-        let mut numbers = Numbers(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        (0..8).for_each(|_| _ = numbers.next());
+        let mut numbers = Numbers::new(seed);
         let directory = on_memory().unwrap_or_else(on_disk);
         let Told { journal, sectors } = tell(setup, story, io, aim.slow, &mut numbers, directory.path());
         let (before, session) = (Expected::zeroes(sectors), Session::of(&journal));

@@ -1,0 +1,91 @@
+//! A member: its bytes, its cache and its faults.
+
+use std::collections::BTreeMap;
+
+use parlour_array::{Fault, Identity};
+use parlour_units::{Sector, Sectors};
+
+use super::Random;
+
+/// A member: its bytes and its faults.
+#[derive(Clone, Debug, Default)]
+pub struct Disk {
+    pub bytes: Vec<u8>,
+    pub dead: bool,
+    pub full: bool,
+    /// The system has no memory for accesses to its data area.
+    pub starved: bool,
+    /// It has no room for metadata.
+    pub cramped: bool,
+    /// Sectors that cannot be read until they are written.
+    pub unreadable: std::collections::BTreeSet<u64>,
+    /// Sectors that cannot be read even after they were written.
+    pub worn: std::collections::BTreeSet<u64>,
+    /// The number of further reads of these sectors that fail.
+    pub stutters: BTreeMap<u64, u32>,
+    pub identity: Identity,
+    pub writes: u64,
+    /// The stable image, if there is a volatile cache, and the writes since (at, bytes, durable).
+    pub stable: Option<Vec<u8>>,
+    pub cache: Vec<(u64, Vec<u8>, bool)>,
+    pub base: usize,
+    pub flush_fails: bool,
+    pub durable_writes_fail: Option<Fault>,
+    /// It answers writes without carrying them out.
+    pub drops: bool,
+}
+
+impl Disk {
+    pub(super) fn can_read(&self, at: Sector, length: Sectors) -> bool {
+        let lost = |sector| self.unreadable.contains(&sector) || self.worn.contains(&sector);
+        !(at.get()..(at + length).get()).any(lost)
+    }
+
+    /// Tries to read. Returns whether that succeeds.
+    pub(super) fn try_read(&mut self, at: Sector, length: Sectors) -> bool {
+        let mut clear = true;
+        for (_, left) in self.stutters.range_mut(at.get()..(at + length).get()) {
+            clear &= *left == 0;
+            *left = left.saturating_sub(1);
+        }
+        clear && self.can_read(at, length)
+    }
+
+    pub fn volatile(&mut self) {
+        self.stable = Some(self.bytes.clone());
+    }
+    pub fn flush(&mut self, cap: usize) {
+        if self.stable.is_none() {
+            return;
+        }
+        let n = cap.saturating_sub(self.base).min(self.cache.len());
+        for e in &mut self.cache[..n] {
+            e.2 = true;
+        }
+        self.compact();
+    }
+    pub fn compact(&mut self) {
+        let n = self.cache.iter().take_while(|e| e.2).count();
+        let stable = self.stable.as_mut().unwrap();
+        for (at, bytes, _) in self.cache.drain(..n) {
+            let at = at as usize * 512;
+            stable[at..at + bytes.len()].copy_from_slice(&bytes);
+        }
+        self.base += n;
+    }
+    /// A power cut: each sector of each write that is not flushed may be there or not.
+    pub fn power_loss(&mut self, random: &mut Random, keep: u64) {
+        let mut image = self.stable.take().unwrap();
+        for (at, bytes, durable) in self.cache.drain(..) {
+            for (i, sector) in bytes.chunks(512).enumerate() {
+                if durable || random.below(4) < keep {
+                    let at = (at as usize + i) * 512;
+                    image[at..at + 512].copy_from_slice(sector);
+                }
+            }
+        }
+        self.base = 0;
+        self.bytes = image;
+        self.volatile();
+    }
+}

@@ -1,0 +1,85 @@
+//! The parameters of an array under test.
+
+use parlour_array::organization::{Consistency, Copies, Organization};
+use parlour_array::{Creation, Cylinder, Geometry, LogCreation, Simulated, StoredGeometry, Tuning};
+use parlour_units::Sectors;
+
+/// The parameters of an array under test.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    pub organization: Organization,
+    pub copies: u16,
+    pub members: u16,
+    pub groups: u16,
+    pub unit: u64,
+    pub block: u64,
+    pub member_length: u64,
+    pub log: LogCreation,
+    pub cylinder: Cylinder,
+    pub tuning: Tuning,
+    pub simulated: Simulated,
+    /// Whether it is opened like an array on real members.
+    pub real: bool,
+    pub zeroed: bool,
+    pub consistency: Consistency,
+    /// The length of the commit logs, if not the default.
+    pub commit_log: Option<Sectors>,
+}
+
+impl Setup {
+    pub fn named(name: &str, members: u16) -> Setup {
+        let row = Organization::named(name).expect("a known organization");
+        let copies = match row.copies {
+            Copies::One => 1,
+            Copies::Two => 2,
+            Copies::Members => members,
+        };
+        Setup {
+            organization: row.organization,
+            copies,
+            members,
+            groups: 1,
+            unit: 16,
+            block: 1,
+            member_length: 10 * 2_048,
+            log: LogCreation {
+                segment: Some(Sectors::new(32)),
+                sublogs: None,
+                ratio: None,
+                regions: Some(u32::from(members)),
+                track: None,
+            },
+            cylinder: Cylinder { track: 48, tracks: 4 },
+            tuning: Tuning { slice: Sectors::new(16), ..Tuning::default() },
+            simulated: Simulated::default(),
+            real: false,
+            zeroed: true,
+            consistency: Consistency::Bitmap,
+            commit_log: None,
+        }
+    }
+
+    /// Parity logging with `journal`.
+    pub fn logged(members: u16) -> Setup {
+        Setup { consistency: Consistency::Journal, ..Setup::named("parity-logging", members) }
+    }
+
+    pub fn geometry(&self) -> Geometry {
+        let creation = Creation {
+            organization: self.organization,
+            copies: self.copies,
+            members: self.members,
+            groups: self.groups,
+            unit: Sectors::new(self.unit),
+            block: Sectors::new(self.block),
+            member_length: Sectors::new(self.member_length),
+            log: self.log,
+            consistency: self.consistency,
+        };
+        let geometry = Geometry::create_on(&creation, self.cylinder).expect("a possible array");
+        let stored = *geometry.stored();
+        let commit_log = self.commit_log.map_or(stored.commit_log, Sectors::get);
+        let intent_log = self.commit_log.map_or(stored.intent_log, |length| length.get() / 4);
+        Geometry::from_stored(StoredGeometry { commit_log, intent_log, ..stored })
+    }
+}

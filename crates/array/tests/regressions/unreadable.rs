@@ -1,0 +1,151 @@
+//! Sectors that cannot be read, or that have changed behind the array's back.
+
+use parlour_array::*;
+use parlour_units::{Sectors, Stripe};
+
+use crate::common::{Random, SEED, Setup, World, payload};
+
+/// A write whose preread meets an unreadable sector, with little scratch memory.
+#[test]
+fn a_write_that_meets_an_unreadable_sector_is_answered_with_little_memory() {
+    let mut setup = Setup::named("raid5", 5);
+    setup.tuning.scratch_memory = Sectors::new(64);
+    let mut w = World::new(&setup, SEED);
+    w.write_now(0, &payload(&mut Random(1), 64)).unwrap();
+    let start = w.array.geometry().data_start().get();
+    for m in 0..5 {
+        w.disks[m].unreadable.insert(start + 3);
+    }
+    for m in 1..5 {
+        w.disks[m].unreadable.clear();
+    }
+    for at in [0, 16, 32, 48] {
+        let t = w.write(at, &payload(&mut Random(1), 12));
+        w.settle();
+        assert!(w.done.contains_key(&t), "write at {at} hangs: {:?}", w.array.status());
+    }
+}
+
+/// The same with the default amount of memory.
+#[test]
+fn many_writes_that_meet_unreadable_sectors_are_all_answered() {
+    let mut setup = Setup::named("raid5", 9);
+    setup.unit = 512;
+    setup.member_length = 60 * 2048;
+    setup.tuning = Tuning { slice: Sectors::new(512), ..Tuning::default() };
+    let mut w = World::new(&setup, SEED);
+    let g = w.array.geometry().clone();
+    let n = 60u64;
+    for s in 0..n {
+        let p = g.layout().locate(parlour_units::Stripe::new(s), parlour_units::Unit::new(0));
+        w.disks[p.slot.as_usize()].unreadable.insert(g.data_start().get() + p.at.get() + 200);
+    }
+    let tags: Vec<u64> = (0..n).map(|s| w.write(s * 512 * 8 + 1, &payload(&mut Random(s), 400))).collect();
+    w.settle();
+    let hang = tags.iter().filter(|t| !w.done.contains_key(t)).count();
+    assert_eq!(hang, 0, "{hang} of {} writes hang", tags.len());
+}
+
+/// Three copies, two of them unreadable.
+#[test]
+fn the_last_good_copy_of_three_answers() {
+    let mut w = World::new(&Setup::named("raid1", 3), SEED);
+    let b = payload(&mut Random(1), 8);
+    w.write_now(0, &b).unwrap();
+    let start = w.array.geometry().data_start().get();
+    w.disks[0].unreadable.insert(start + 3);
+    w.disks[1].unreadable.insert(start + 3);
+    assert!(w.read_now(0, 8).map(|g| g == b) == Ok(true), "a good copy is left");
+}
+
+/// An unsynced array with one bad sector beside good data, both read in one access.
+#[test]
+fn unsynced_parity_repairs_nothing() {
+    let mut setup = Setup::named("raid5", 4);
+    setup.zeroed = false;
+    setup.tuning.maintenance_depth = 0;
+    setup.tuning.maintenance_depth_busy = 0;
+    let mut w = World::new(&setup, SEED);
+    let b = payload(&mut Random(1), 600);
+    w.write_now(0, &b[..20 * 512]).unwrap(); // small
+    for at in (0..600).step_by(10) {
+        w.write_now(at, &b[at as usize * 512..][..10 * 512]).unwrap();
+    }
+    let start = w.array.geometry().data_start().get();
+    w.disks[0].unreadable.insert(start + 3);
+    let got = w.read_now(0, 600);
+    match got {
+        Err(e) => println!("{e}"),
+        Ok(g) => {
+            let bad = g.chunks(512).zip(b.chunks(512)).filter(|(a, b)| a != b).count();
+            assert_eq!(bad, 0, "{bad} sectors silently wrong for one bad sector; on the member for good");
+        }
+    }
+}
+
+/// One region cannot be resynced; later regions were never resynced.
+#[test]
+fn what_could_not_be_resynced_is_tried_again_after_it_was_written() {
+    let mut setup = Setup::named("raid5", 4);
+    setup.zeroed = false;
+    let mut w = World::new(&setup, SEED);
+    let start = w.array.geometry().data_start().get();
+    // A data unit in the last region.
+    w.disks[0].unreadable.insert(start + 16 * 900 + 3);
+    w.settle();
+    println!("{:?}", w.array.status().resync);
+    // Hosts write everything: nothing is unreadable any more.
+    let cap = w.capacity();
+    for at in (0..cap).step_by(480) {
+        let l = 480.min(cap - at);
+        w.write_now(at, &payload(&mut Random(1), l)).unwrap();
+    }
+    w.settle();
+    println!("unreadable {:?}", w.disks[0].unreadable);
+    assert!(w.array.status().resync.is_none(), "{:?}", w.array.status().resync);
+}
+
+/// Two members have a bad sector each under one long read, in the same stripe.
+#[test]
+fn bad_sectors_in_different_columns_cost_nothing() {
+    for name in ["raid5", "raid10", "parity-logging"] {
+        let mut w = World::new(&Setup::named(name, 4), SEED);
+        let bytes = payload(&mut Random(1), 600);
+        w.write_now(0, &bytes).unwrap();
+        w.settle();
+        let geometry = w.array.geometry().clone();
+        let data = geometry.data_start();
+        for (unit, column) in [(0, 3), (1, 9)] {
+            let location = geometry.layout().locate(Stripe::new(0), parlour_units::Unit::new(unit));
+            let at = data + (location.at + Sectors::new(column)).from_start();
+            w.disk_at(location.slot.get()).unreadable.insert(at.get());
+        }
+        assert_eq!(w.read_now(0, 600).as_deref(), Ok(&bytes[..]), "{name}");
+        // With copies only one of them was read.
+        let rewritten = w.disks.iter().all(|disk| disk.unreadable.is_empty());
+        assert!(rewritten || name == "raid10", "{name}: what was met is rewritten");
+    }
+}
+
+/// Data that was changed behind the array's back, while records of it wait to be redone, fits none
+/// of them. It is computed from the rest of its stripe, which still has the right content.
+#[test]
+fn what_fits_no_record_after_a_crash_does_not_spread() {
+    let mut w = World::new(&Setup::logged(4), SEED);
+    let bytes = payload(&mut Random(1), 16);
+    w.write_now(0, &bytes).unwrap();
+    w.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+    let geometry = w.array.geometry().clone();
+    let location = geometry.layout().locate(Stripe::new(0), parlour_units::Unit::new(0));
+    let at = geometry.data_start() + (location.at + Sectors::new(3)).from_start();
+    let rotten = &mut w.disk_at(location.slot.get()).bytes[at.get() as usize * 512..][..512];
+    rotten.iter_mut().for_each(|byte| *byte ^= 0x55);
+    let mut w = w.crash(false).unwrap();
+    w.settle();
+    assert_eq!(w.array.status().counters.unlike_records, 1);
+    assert_eq!(w.scrub(parlour_array::Repair::Nothing).mismatches, 0);
+    assert!(w.read_now(0, 16).unwrap() == bytes);
+    w.array.fail(w.now, location.slot).unwrap();
+    w.drain();
+    assert!(w.read_now(0, 16).unwrap() == bytes);
+}

@@ -555,7 +555,7 @@ impl Names<'_> {
             let Occupant::Unit { stripe, unit, offset } = layout.occupant(Location { slot, at: from }) else {
                 break;
             };
-            labels.push(Label::of_unit(layout, stripe, unit));
+            labels.push(Label::of_unit(self.case.geometry, stripe, unit));
             from = from + (layout.unit_length() - offset);
         }
         labels.into_iter()
@@ -605,9 +605,9 @@ impl Names<'_> {
     }
 
     fn parity(&self) -> String {
-        let layout = self.case.layout();
         let stripe = self.stripe.expect("a plan that computes works on one stripe");
-        Label::of_unit(layout, stripe, Unit::new(layout.data_units())).to_string()
+        let check = Unit::new(self.case.layout().data_units());
+        Label::of_unit(self.case.geometry, stripe, check).to_string()
     }
 }
 

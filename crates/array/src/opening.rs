@@ -20,7 +20,6 @@ use crate::log::{CommitLogContent, CommitLogs, LoadState, Logs, remember};
 use crate::metadata::{Records, RecordsStart};
 use crate::mode::Mode;
 use crate::older::older_slots;
-use crate::organization::Update;
 use crate::planted::{Bug, is_planted};
 use crate::returning;
 use crate::roster::epoch::Epoch;
@@ -136,10 +135,10 @@ impl Array {
     /// # Errors
     /// Too much is missing, or data may be lost and [`Opening::force`] is not set.
     pub fn open(now: Instant, opening: Opening) -> Result<Array, AssemblyError> {
-        match opening.assembly.geometry.organization().update {
-            Update::Floating => Err(AssemblyError::NobodyPlaces),
-            _ => Array::open_simulated(now, opening, Simulated::default()),
+        if opening.assembly.geometry.floats() {
+            return Err(AssemblyError::NobodyPlaces);
         }
+        Array::open_simulated(now, opening, Simulated::default())
     }
 
     /// The same for simulations: on models of drives and without payload. Not for real data.
@@ -164,8 +163,7 @@ impl Array {
         if !superblock.writable && !read_only {
             return Err(AssemblyError::WritingUnsafe);
         }
-        let floats = geometry.organization().update == Update::Floating;
-        if floats && superblock.session_number != FIRST_SESSION {
+        if geometry.floats() && superblock.session_number != FIRST_SESSION {
             return Err(AssemblyError::SlotsLost);
         }
         let mut map = assembly.newest_bitmap(&opening.bitmaps);

@@ -191,7 +191,7 @@ impl Check {
         let expendable = moment.expendable.iter().filter(|_| power || moment.synced);
         let lost = expendable.map(|lost| (Some(*lost), None));
         // With the journal, a member that was lost at the cut before may be present again.
-        let logged = self.subject.consistency == Consistency::Journal;
+        let logged = self.subject.consistency.is_journal();
         let back = before.last().and_then(|cut| cut.lost).filter(|_| logged).map(|back| (None, Some(back)));
         let fates: Vec<_> = [(None, None)].into_iter().chain(lost).chain(back).collect();
         for (lost, back) in fates {

@@ -1,7 +1,7 @@
 //! The parameters of a seed's array. All are random, and extreme values are more frequent than in
 //! practice.
 
-use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization, Update};
+use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization};
 use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
@@ -52,10 +52,10 @@ impl Options {
             let mut tuning = draw_tuning(random, creation.block.get(), creation.log.segment);
             let fill = random.pick(&[0, 0, 0x5A]);
             let load = draw_load(random);
-            if row.organization.update == Update::Logged {
+            if row.organization.is_logged() {
                 let both = [Consistency::Bitmap, Consistency::Journal, Consistency::Journal];
                 creation.consistency = consistency.unwrap_or_else(|| random.pick(&both));
-                if creation.consistency == Consistency::Journal {
+                if creation.consistency.is_journal() {
                     // Full-stripe writes in place do not keep all promises.
                     tuning.large_write = None;
                 }
@@ -198,11 +198,11 @@ fn draw_load(random: &mut Random) -> Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parlour_array::organization::{NAMED, Update};
+    use parlour_array::organization::NAMED;
 
     #[test]
     fn some_arrays_have_hundreds_of_regions_and_some_thousands() {
-        let logged = NAMED.iter().find(|row| row.organization.update == Update::Logged);
+        let logged = NAMED.iter().find(|row| row.organization.is_logged());
         let row = *logged.expect("some organization logs parity");
         let regions = |seed| {
             let options = Options::draw(&mut Random::new(seed), Some(row), None);

@@ -11,12 +11,15 @@
 //! where the data area starts.
 
 mod arrangement;
+mod choice;
 mod regions;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
 
 pub use arrangement::{Arrangement, Rotation};
+pub use choice::LayoutChoice;
+pub(crate) use choice::{Room, Stripes};
 pub use regions::{RegionShape, Regions, ShapeRequest};
 
 /// A sector of the data area of the member in a slot.
@@ -87,7 +90,32 @@ pub struct LayoutRequest {
     pub length: u64,
 }
 
+/// What else a layout is made from: what only some layouts have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Details {
+    /// Copies of each unit.
+    pub(crate) copies: u16,
+    /// The regions' shape.
+    pub(crate) regions: Option<RegionShape>,
+    /// Positions and units of a cylinder.
+    pub(crate) positions: Option<(u16, u16)>,
+}
+
 impl Layout {
+    /// Places units as `choice` says.
+    ///
+    /// # Panics
+    /// If `details` lack what the layout needs.
+    pub(crate) fn new(choice: LayoutChoice, details: Details, request: LayoutRequest) -> Layout {
+        match choice.arrangement(details.copies, details.positions) {
+            Some(arrangement) => Layout::arranged(arrangement, request),
+            None => {
+                let shape = details.regions.expect("a layout in regions is kept with its regions");
+                Layout::regions(shape, request)
+            }
+        }
+    }
+
     /// Places units on members by `arrangement`.
     pub(crate) fn arranged(arrangement: Arrangement, request: LayoutRequest) -> Layout {
         let unit = Sectors::new(request.unit);
@@ -108,7 +136,7 @@ impl Layout {
     }
 
     /// Places units region by region, each region with its log (Stodolsky figures 8 and 9).
-    pub(crate) fn regions(shape: RegionShape, request: LayoutRequest) -> Layout {
+    fn regions(shape: RegionShape, request: LayoutRequest) -> Layout {
         let regions = Regions::new(shape, request.group_members, Sectors::new(request.unit));
         Layout {
             groups: request.groups,

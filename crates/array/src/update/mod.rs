@@ -2,6 +2,8 @@
 //!
 //! Stripe jobs carry the result out, and `explain` prints it.
 
+mod choice;
+
 use parlour_units::{Region, Sectors, Slot};
 
 use crate::columns::Piece;
@@ -9,6 +11,8 @@ use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::plan::{Builder, Content, Fragment, LogMethod, Lost, Plan, StripeView, StripeWrite};
 use crate::tuning::{LargeWrite, Tuning};
+
+pub use self::choice::Update;
 
 /// The slots that hold `region`'s log; empty if the layout has no logs.
 pub(crate) fn log_slots(layout: &Layout, region: Region) -> impl Iterator<Item = Slot> + '_ {

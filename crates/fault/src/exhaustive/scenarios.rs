@@ -2,7 +2,7 @@
 //! are tried.
 
 use parlour_array::layout::RegionShape;
-use parlour_array::organization::{Consistency, Copies, NamedOrganization, Update};
+use parlour_array::organization::{Consistency, Copies, NamedOrganization};
 use parlour_array::{Creation, Geometry, LogCreation, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
@@ -326,8 +326,8 @@ impl Scenario {
     pub fn suits(&self, subject: &Subject) -> bool {
         match self.on {
             For::All => true,
-            For::Logs => subject.organization.organization.update == Update::Logged,
-            For::DurableRecords => subject.consistency == Consistency::Journal,
+            For::Logs => subject.organization.organization.is_logged(),
+            For::DurableRecords => subject.consistency.is_journal(),
         }
     }
 
@@ -427,7 +427,7 @@ impl Subject {
         if let Some(regions) = &mut stored.regions {
             *regions = RegionShape { segment: REGION.segment * block, grain: block, ..REGION };
         }
-        if self.consistency == Consistency::Journal {
+        if self.consistency.is_journal() {
             stored.commit_log = COMMIT_LOG * block;
             stored.intent_log = INTENT_LOG * block;
         }

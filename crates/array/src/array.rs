@@ -36,6 +36,7 @@ use crate::plan::Builder;
 use crate::planted::{Bug, is_planted};
 use crate::request::Completion;
 use crate::status::{Event, FailureCause};
+use crate::update;
 
 /// A disk array. See the module for how to drive it.
 #[derive(Debug)]
@@ -65,7 +66,6 @@ impl Array {
     /// An array from its parts, with no work under way.
     pub(crate) fn from_parts(parts: Parts, now: Instant) -> Array {
         let Parts { start, records, bad_blocks, logs } = parts;
-        let combined = start.simulated.combined && !start.geometry.is_journaled();
         Array {
             hosts: Hosts::default(),
             records,
@@ -74,7 +74,7 @@ impl Array {
             logs,
             cache: PrereadCache::new(start.tuning.preread_cache),
             maintenance: Maintenance::default(),
-            builder: Builder::new(&start.tuning, combined),
+            builder: update::builder(&start.geometry, &start.tuning, start.simulated),
             turn: 0,
             completions: VecDeque::new(),
             cx: Context::new(start, now),

@@ -190,10 +190,8 @@ impl Array {
             // definition. A rebuild that was under way starts over, so that this holds for the
             // whole member. (With several sublogs, or several groups without logs, some stripes of
             // a region have no unit on the missing member: those are still to be resynced.)
-            let all_stripes = match geometry.layout().logs() {
-                Some(logs) => logs.shape().sublogs == 1,
-                None => geometry.layout().groups() == 1 || is_planted(Bug::ForceTrustsAllGroups),
-            };
+            let astray = is_planted(Bug::ForceTrustsAllGroups) && !geometry.is_logged();
+            let all_stripes = geometry.layout().regions_are_whole() || astray;
             taken_on_trust.into_iter().filter(|_| all_stripes).for_each(|region| map.resync.clear(region));
         } else {
             refuse_trust(assembly, taken_on_trust.len() as u32)?;

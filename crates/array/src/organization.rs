@@ -331,6 +331,33 @@ mod tests {
     }
 
     #[test]
+    fn an_organization_has_the_name_of_its_row_whatever_its_details_are() {
+        let members = 4;
+        for row in NAMED.iter().chain(&SIMULATED) {
+            let copies = match row.copies {
+                Copies::One => 1,
+                Copies::Two => 2,
+                Copies::Members => members,
+            };
+            assert_eq!(row.organization.name(copies, members), row.name);
+            for read in ReadChoice::ALL {
+                assert_eq!(Organization { read, ..row.organization }.name(copies, members), row.name);
+            }
+        }
+        let raid5 = Organization::named("raid5").unwrap().organization;
+        for layout in LayoutChoice::ALL.into_iter().filter(|layout| layout.rotation().is_some()) {
+            // Copies are of no consequence where there are none.
+            assert_eq!(Organization { layout, ..raid5 }.name(members, members), "raid5");
+        }
+        // Two members with two copies are a mirror, and three sets of copies are not.
+        let pairs = Organization::named("raid10").unwrap().organization;
+        assert_eq!((pairs.name(2, 2), pairs.name(3, 9)), ("raid1", "raid10"));
+        let shadows = Organization::named("raid01").unwrap().organization;
+        assert_eq!(shadows.name(2, 2), "raid01");
+        assert_eq!(Organization { layout: LayoutChoice::Regions, ..raid5 }.name(1, 5), UNNAMED);
+    }
+
+    #[test]
     fn a_misspelt_name_is_answered_with_the_one_that_was_meant() {
         let error = Organization::named("parity-loging").unwrap_err();
         assert!(error.to_string().contains("did you mean 'parity-logging'?"), "{error}");

@@ -23,7 +23,6 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use parlour_array::organization::Consistency;
 use parlour_codec::sector::SectorKey;
 
 use case::{Case, Cut, Interrupted, Interruption};

@@ -2,7 +2,9 @@
 //! practice.
 
 use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization};
-use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning};
+use parlour_array::{
+    Creation, Cylinder, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning,
+};
 use parlour_units::{Duration, Sectors};
 
 use crate::random::Random;
@@ -62,7 +64,7 @@ impl Options {
             }
             draw_apart(random, &mut tuning, &mut creation);
             // An impossible array is drawn again.
-            if let Ok(geometry) = Geometry::create(&creation) {
+            if let Ok(geometry) = Geometry::create_on(&creation, cylinder(creation.unit)) {
                 return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
             }
         }
@@ -91,6 +93,11 @@ impl Options {
             self.fill,
         )
     }
+}
+
+/// The cylinders of members, for layouts that need them.
+pub(crate) fn cylinder(unit: Sectors) -> Cylinder {
+    Cylinder { track: unit.get() * 3, tracks: 4 }
 }
 
 fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {

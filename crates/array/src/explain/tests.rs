@@ -5,6 +5,10 @@ use crate::organization::{Consistency, Copies, Organization};
 const UNIT: Sectors = Sectors::new(128);
 
 fn geometry(name: &str, members: u16) -> Geometry {
+    geometry_with(name, members, Consistency::Bitmap)
+}
+
+fn geometry_with(name: &str, members: u16, consistency: Consistency) -> Geometry {
     let cylinder = Cylinder { track: 3 * UNIT.get(), tracks: 5 };
     let row = Organization::named(name).unwrap();
     let copies = match row.copies {
@@ -21,7 +25,7 @@ fn geometry(name: &str, members: u16) -> Geometry {
         block: Sectors::new(8),
         member_length: Sectors::new(1 << 17),
         log: LogCreation::default(),
-        consistency: Consistency::Bitmap,
+        consistency,
     };
     Geometry::create_on(&creation, cylinder).unwrap()
 }
@@ -129,6 +133,18 @@ fn a_logged_small_write_is_a_read_a_record_and_a_write() {
     assert_eq!(steps[1], "compute update record for P0-2 = old D0 xor new D0, 4 KiB");
     assert!(steps[2].starts_with("write") && steps[2].ends_with("new D0"), "{}", steps[2]);
     assert!(explanation.plans[0].notes[0].starts_with("4 KiB of records go to the log buffer of region 0"));
+}
+
+/// The host waits for it, too. It used to be left out of the count.
+#[test]
+fn the_access_to_the_commit_log_is_a_step_and_counts() {
+    let explanation = write(&geometry_with("parity-logging", 5, Consistency::Journal), (0.0, 0.0625), &[]);
+    assert_eq!(strategies(&explanation), ["logged update"]);
+    assert_eq!((explanation.accesses, explanation.plans[0].accesses), (3, 3));
+    let steps = steps(&explanation);
+    assert_eq!(steps.len(), 4, "{steps:?}");
+    assert!(steps[2].ends_with(", in its commit log: records and checksums"), "{}", steps[2]);
+    assert!(steps[3].starts_with("write") && steps[3].ends_with("new D0"), "{}", steps[3]);
 }
 
 #[test]

@@ -59,7 +59,8 @@ impl Geometry {
     pub fn from_stored(stored: StoredGeometry) -> Geometry {
         let StoredGeometry { copies, regions, .. } = stored;
         let positions = stored.cylinder.and_then(|cylinder| cylinder.positions(stored.layout.unit));
-        let details = Details { copies, regions, positions };
+        let logged = stored.organization.is_logged();
+        let details = Details { copies, regions, logged, positions };
         let layout = Layout::new(stored.organization.layout, details, stored.layout);
         let code = Table::new(stored.organization.code, layout.data_units(), layout.check_units());
         Geometry { stored, layout, code }

@@ -18,15 +18,9 @@ pub enum RefusedCombination {
     /// Only the layout in regions has logs.
     #[error("this layout has no room for a parity log; use layout = regions to log updates")]
     NoLog,
-    /// Regions without logging waste the log's space.
-    #[error("with parity updated in place the regions' logs would be wasted space; use a parity layout")]
-    UnusedLog,
     /// Only the layout in cylinders has free positions.
     #[error("this layout has no free room for units to float in; use layout = cylinders")]
     NoRoom,
-    /// Free positions without floating units are wasted.
-    #[error("with units that stay in place the cylinders' free room would be wasted; use a parity layout")]
-    UnusedRoom,
     /// There is no choice of copies.
     #[error("there is one copy of each unit to read; use read = direct")]
     OneCopy,

@@ -27,11 +27,10 @@ impl Update {
     /// Checks that a layout has the room that the policy needs.
     pub(crate) fn check_on(self, room: Room) -> Result<(), RefusedCombination> {
         match (room, self) {
-            (Room::Logs, Update::InPlace) => Err(RefusedCombination::UnusedLog),
-            (Room::Positions, Update::InPlace) => Err(RefusedCombination::UnusedRoom),
-            (Room::Units, Update::InPlace)
-            | (Room::Logs, Update::Logged)
-            | (Room::Positions, Update::Floating) => Ok(()),
+            // Room may stay unused: so a layout can be measured by itself.
+            (_, Update::InPlace) | (Room::Logs, Update::Logged) | (Room::Positions, Update::Floating) => {
+                Ok(())
+            }
             (_, Update::Logged) => Err(RefusedCombination::NoLog),
             (_, Update::Floating) => Err(RefusedCombination::NoRoom),
         }

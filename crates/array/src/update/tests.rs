@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use parlour_units::{Instant, Sector, Sectors};
 
-use crate::organization::{Consistency, Copies, NAMED, NamedOrganization, Organization};
+use crate::organization::{Consistency, Copies, LayoutChoice, NAMED, NamedOrganization, Organization};
 use crate::{
     Action, Array, Assembly, Banks, Candidate, Class, CommitLogContent, Creation, Effect, ExplainedOperation,
     Explanation, Geometry, Identity, Image, LogCreation, MemberInfo, NewArray, Opening, Operation, Outcome,
@@ -59,17 +59,15 @@ fn geometry(row: &NamedOrganization, consistency: Consistency) -> Geometry {
     Geometry::create(&creation).expect("a possible array")
 }
 
-/// All organizations, with each consistency that they may have.
-fn geometries() -> impl Iterator<Item = (&'static str, Geometry)> {
-    let consistencies = |row: &'static NamedOrganization| {
-        let possible =
-            |consistency: &Consistency| *consistency == Consistency::Bitmap || row.organization.is_logged();
-        Consistency::ALL
-            .into_iter()
-            .filter(possible)
-            .map(|consistency| (row.name, geometry(row, consistency)))
-    };
-    NAMED.iter().flat_map(consistencies)
+/// All organizations with names, and one without, with each consistency that they may have.
+fn geometries() -> Vec<(&'static str, Geometry)> {
+    let raid5 = *Organization::named("raid5").expect("it is in the table");
+    let organization = Organization { layout: LayoutChoice::Regions, ..raid5.organization };
+    let unnamed = NamedOrganization { name: "in place in regions", organization, ..raid5 };
+    let rows = || NAMED.into_iter().chain([unnamed]);
+    let all = Consistency::ALL.into_iter().flat_map(|one| rows().map(move |row| (row, one)));
+    let possible = all.filter(|(row, consistency)| row.organization.takes(*consistency));
+    possible.map(|(row, consistency)| (row.name, geometry(&row, consistency))).collect()
 }
 
 fn logging() -> Geometry {

@@ -7,7 +7,7 @@ use parlour_array::{Creation, Geometry, LogCreation, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
 use crate::coverage::Fault;
-use crate::options::{Load, Options};
+use crate::options::{Load, Options, cylinder};
 use crate::oracle::Range;
 use crate::script::{Ask, Event, Return, Script, What};
 
@@ -421,7 +421,8 @@ impl Subject {
     /// The geometry that `creation` gives, with much less data, so that there is less to read after
     /// each cut.
     fn tiny(&self, creation: &Creation, block: u64) -> StoredGeometry {
-        let geometry = Geometry::create(creation).expect("a subject is an array that can be created");
+        let geometry = Geometry::create_on(creation, cylinder(creation.unit));
+        let geometry = geometry.expect("a subject is an array that can be created");
         let mut stored = *geometry.stored();
         stored.layout.length = UNIT * ROWS * block;
         if let Some(regions) = &mut stored.regions {

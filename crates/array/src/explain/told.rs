@@ -119,8 +119,8 @@ pub enum ExplainedStep {
         /// The member.
         member: u16,
     },
-    /// A write of records to a commit log, before the phases that follow it. Writes that wait at the
-    /// same time share it.
+    /// A write of records to a commit log, before the phases that follow it. Writes that wait at
+    /// the same time share it.
     Commit {
         /// The member.
         member: u16,

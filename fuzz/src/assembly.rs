@@ -58,7 +58,7 @@ fn images((name, members, consistency): (&str, u16, Consistency)) -> [Image; 3] 
         world.submit(Operation::Write { durable: step % 3 == 0 }, capacity / 12 * step, 1 + step * 3);
         world.settle();
     }
-    if consistency == Consistency::Journal {
+    if consistency.is_journal() {
         begin_reintegration(&mut world);
     }
     let crashed = Image { disks: world.disks.clone(), ..created.clone() };

@@ -13,6 +13,7 @@ use finding::File;
 pub(crate) use finding::Finding;
 
 mod arrows;
+mod choices;
 mod circles;
 mod debts;
 mod finding;
@@ -55,6 +56,7 @@ fn check_together(texts: &BTreeMap<String, String>) -> Vec<Finding> {
     let targets = arrows::targets(&sources, texts);
     let mut findings = circles::check(&targets, debts::CIRCLES);
     findings.extend(rooms::check(&targets, debts::NAMING_ARRAY));
+    findings.extend(choices::check(texts, &sources));
     findings.extend(wide::check(texts, debts::WIDE_COMMENTS));
     findings
 }

@@ -52,12 +52,13 @@ pub enum Content {
 
 impl Content {
     /// The content of `unit` of `stripe`.
-    pub fn of_unit(layout: &Layout, stripe: Stripe, unit: Unit) -> Content {
+    pub fn of_unit(geometry: &Geometry, stripe: Stripe, unit: Unit) -> Content {
+        let layout = geometry.layout();
         let data_units = u64::from(layout.data_units());
         let first = stripe.get() * data_units;
         if layout.is_data(unit) {
             Content::Data { number: first + u64::from(unit.get()) }
-        } else if layout.data_units() == 1 {
+        } else if geometry.code().repeats(unit).is_some() {
             Content::Copy { number: first, copy: unit.get() }
         } else {
             Content::Parity { stripe: stripe.get(), first, last: first + data_units - 1 }
@@ -236,7 +237,7 @@ fn run_at(geometry: &Geometry, location: Location) -> (Content, Sectors) {
     let layout = geometry.layout();
     match layout.occupant(location) {
         Occupant::Unit { stripe, unit, offset } => {
-            (Content::of_unit(layout, stripe, unit), layout.unit_length() - offset)
+            (Content::of_unit(geometry, stripe, unit), layout.unit_length() - offset)
         }
         Occupant::Log { region, sublog, offset } => {
             (Content::Log { region: region.get(), sublog }, sublog_length(layout) - offset)

@@ -19,7 +19,6 @@ use crate::implausible::beyond;
 use crate::log::{CommitLogContent, Logs};
 use crate::mode::Mode;
 use crate::older::older_slots;
-use crate::organization::Update;
 use crate::planted::{Bug, is_planted};
 use crate::rooms::Rooms;
 use crate::roster::epoch::Epoch;
@@ -135,10 +134,10 @@ impl Array {
     /// # Errors
     /// Too much is missing, or data may be lost and [`Opening::force`] is not set.
     pub fn open(now: Instant, opening: Opening) -> Result<Array, AssemblyError> {
-        match opening.assembly.geometry.organization().update {
-            Update::Floating => Err(AssemblyError::NobodyPlaces),
-            _ => Array::open_simulated(now, opening, Simulated::default()),
+        if opening.assembly.geometry.floats() {
+            return Err(AssemblyError::NobodyPlaces);
         }
+        Array::open_simulated(now, opening, Simulated::default())
     }
 
     /// The same for simulations: on models of drives and without payload. Not for real data.
@@ -163,8 +162,7 @@ impl Array {
         if !superblock.writable && !read_only {
             return Err(AssemblyError::WritingUnsafe);
         }
-        let floats = geometry.organization().update == Update::Floating;
-        if floats && superblock.session_number != FIRST_SESSION {
+        if geometry.floats() && superblock.session_number != FIRST_SESSION {
             return Err(AssemblyError::SlotsLost);
         }
         let mut map = assembly.newest_bitmap(&opening.bitmaps);
@@ -191,10 +189,8 @@ impl Array {
             // definition. A rebuild that was under way starts over, so that this holds for the
             // whole member. (With several sublogs, or several groups without logs, some stripes of
             // a region have no unit on the missing member: those are still to be resynced.)
-            let all_stripes = match geometry.layout().logs() {
-                Some(logs) => logs.shape().sublogs == 1,
-                None => geometry.layout().groups() == 1 || is_planted(Bug::ForceTrustsAllGroups),
-            };
+            let astray = is_planted(Bug::ForceTrustsAllGroups) && !geometry.is_logged();
+            let all_stripes = geometry.layout().regions_are_whole() || astray;
             taken_on_trust.into_iter().filter(|_| all_stripes).for_each(|region| map.resync.clear(region));
         } else {
             refuse_trust(assembly, taken_on_trust.len() as u32)?;

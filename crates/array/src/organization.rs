@@ -1,92 +1,21 @@
 //! Organizations: an organization is four choices (layout, code, update, read). The usual names are
 //! rows of one table. A combination that makes no sense is refused with the reason.
+//!
+//! Layout, code and update are defined in their own modules, and only there they are compared by
+//! name. All others ask in words: [`Organization::is_logged`], [`Organization::keeps_copies`].
+//! `cargo xtask lint` checks this.
+
+mod refused;
 
 use parlour_units::words::{did_you_mean, meant};
 use serde::{Deserialize, Serialize};
 
 use crate::layout::Rotation;
 
-/// Where units are placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LayoutChoice {
-    /// One member after another.
-    Concatenated,
-    /// Striped over all members.
-    Striped,
-    /// Copies on neighbouring members.
-    Neighbours,
-    /// The second half (third, …) of the members repeats the first.
-    Shadows,
-    /// One check unit in each stripe.
-    Parity(Rotation),
-    /// Regions, each with parity and a log.
-    Regions,
-    /// Striped over all members; copies on the next member, in a later section of it.
-    Far,
-    /// One check unit in each stripe; there are cylinders of data and cylinders of parity, each
-    /// with one track's worth of free positions.
-    Cylinders,
-}
-
-impl LayoutChoice {
-    /// All choices.
-    pub const ALL: [LayoutChoice; 12] = [
-        LayoutChoice::Concatenated,
-        LayoutChoice::Striped,
-        LayoutChoice::Neighbours,
-        LayoutChoice::Shadows,
-        LayoutChoice::Parity(Rotation::Dedicated),
-        LayoutChoice::Parity(Rotation::LeftAsymmetric),
-        LayoutChoice::Parity(Rotation::LeftSymmetric),
-        LayoutChoice::Parity(Rotation::RightAsymmetric),
-        LayoutChoice::Parity(Rotation::RightSymmetric),
-        LayoutChoice::Regions,
-        LayoutChoice::Far,
-        LayoutChoice::Cylinders,
-    ];
-
-    /// Whether each stripe is one data unit and its copies.
-    pub fn is_copied(self) -> bool {
-        matches!(self, LayoutChoice::Neighbours | LayoutChoice::Shadows | LayoutChoice::Far)
-    }
-}
-
-/// How check units are computed from data units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Code {
-    /// There are no check units.
-    None,
-    /// Each check unit is a copy of the only data unit.
-    Copy,
-    /// There is one check unit, the exclusive or of all data units.
-    Xor,
-}
-
-impl Code {
-    /// All choices.
-    pub const ALL: [Code; 3] = [Code::None, Code::Copy, Code::Xor];
-}
-
-/// When check units are updated after a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Update {
-    /// With the write.
-    InPlace,
-    /// Later, from a log of parity updates (Stodolsky §2).
-    Logged,
-    /// With the write; data and parity are written to the position of their cylinder that the heads
-    /// reach first (Stodolsky §4). This needs drives that report where their heads are; only
-    /// simulated ones do.
-    Floating,
-}
-
-impl Update {
-    /// All choices.
-    pub const ALL: [Update; 3] = [Update::InPlace, Update::Logged, Update::Floating];
-}
+pub use crate::code::Code;
+pub use crate::layout::LayoutChoice;
+pub use crate::update::Update;
+pub use refused::RefusedCombination;
 
 /// The effect of a crash if parity updates are logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,6 +35,11 @@ pub enum Consistency {
 impl Consistency {
     /// All choices.
     pub const ALL: [Consistency; 2] = [Consistency::Bitmap, Consistency::Journal];
+
+    /// Whether records are durable before the data that they tell of.
+    pub fn is_journal(self) -> bool {
+        self == Consistency::Journal
+    }
 
     /// Its name, as in commands and configuration.
     pub fn name(self) -> &'static str {
@@ -145,6 +79,15 @@ impl ReadChoice {
         ReadChoice::NearestHead,
         ReadChoice::Random,
     ];
+
+    /// Checks that there is a choice of copies exactly if there are copies.
+    fn check_on(self, code: Code) -> Result<(), RefusedCombination> {
+        match (code.is_copy(), self == ReadChoice::Direct) {
+            (true, true) => Err(RefusedCombination::ManyCopies),
+            (false, false) => Err(RefusedCombination::OneCopy),
+            (true, false) | (false, true) => Ok(()),
+        }
+    }
 }
 
 /// The four choices.
@@ -160,77 +103,54 @@ pub struct Organization {
     pub read: ReadChoice,
 }
 
-/// Why a combination of choices makes no sense.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RefusedCombination {
-    /// A layout without check units has nothing to encode.
-    #[error("a layout without check units takes no code; use code = none")]
-    NoCheckUnits,
-    /// A layout with check units needs a rule for them.
-    #[error("this layout has check units; name the code that fills them")]
-    NoCode,
-    /// The xor of one data unit is its copy.
-    #[error("the xor of a single data unit is its copy; use code = copy")]
-    XorOfOne,
-    /// A copy of several data units does not fit into one check unit.
-    #[error("one check unit cannot hold copies of several data units; use code = xor")]
-    CopyOfMany,
-    /// Only the layout in regions has logs.
-    #[error("this layout has no room for a parity log; use layout = regions to log updates")]
-    NoLog,
-    /// Regions without logging waste the log's space.
-    #[error("with parity updated in place the regions' logs would be wasted space; use a parity layout")]
-    UnusedLog,
-    /// Only the layout in cylinders has free positions.
-    #[error("this layout has no free room for units to float in; use layout = cylinders")]
-    NoRoom,
-    /// Free positions without floating units are wasted.
-    #[error("with units that stay in place the cylinders' free room would be wasted; use a parity layout")]
-    UnusedRoom,
-    /// There is no choice of copies.
-    #[error("there is one copy of each unit to read; use read = direct")]
-    OneCopy,
-    /// There is a choice of copies.
-    #[error("there are several copies of each unit; say which one answers (primary, round-robin, …)")]
-    ManyCopies,
-}
-
 impl Organization {
     /// Checks that the four choices make sense together.
     ///
     /// # Errors
     /// The reason why they do not.
     pub fn check(self) -> Result<(), RefusedCombination> {
-        use RefusedCombination as Refused;
-        match (self.layout, self.code) {
-            (LayoutChoice::Concatenated | LayoutChoice::Striped, Code::None) => {}
-            (LayoutChoice::Concatenated | LayoutChoice::Striped, _) => return Err(Refused::NoCheckUnits),
-            (_, Code::None) => return Err(Refused::NoCode),
-            (layout, Code::Xor) if layout.is_copied() => return Err(Refused::XorOfOne),
-            (LayoutChoice::Parity(_) | LayoutChoice::Regions | LayoutChoice::Cylinders, Code::Copy) => {
-                return Err(Refused::CopyOfMany);
-            }
-            _ => {}
-        }
-        match (self.layout, self.update) {
-            (LayoutChoice::Regions, Update::InPlace) => return Err(Refused::UnusedLog),
-            (LayoutChoice::Cylinders, Update::InPlace) => return Err(Refused::UnusedRoom),
-            (LayoutChoice::Regions, Update::Logged)
-            | (LayoutChoice::Cylinders, Update::Floating)
-            | (_, Update::InPlace) => {}
-            (_, Update::Logged) => return Err(Refused::NoLog),
-            (_, Update::Floating) => return Err(Refused::NoRoom),
-        }
-        match (self.code, self.read) {
-            (Code::Copy, ReadChoice::Direct) => Err(Refused::ManyCopies),
-            (Code::Copy, _) | (_, ReadChoice::Direct) => Ok(()),
-            _ => Err(Refused::OneCopy),
-        }
+        self.code.check_on(self.layout.stripes())?;
+        self.update.check_on(self.layout.room())?;
+        self.read.check_on(self.code)
     }
 
-    /// Whether parity updates are logged, so that there is a choice of [`Consistency`].
-    pub fn logs_parity(self) -> bool {
-        self.update == Update::Logged
+    /// Whether updates of parity go to a log first.
+    pub fn is_logged(self) -> bool {
+        self.update.is_logged()
+    }
+
+    /// Whether arrays may have this consistency: the journal consists of logged updates.
+    pub fn takes(self, consistency: Consistency) -> bool {
+        self.is_logged() || !consistency.is_journal()
+    }
+
+    /// Whether units are written to a free position.
+    pub fn floats(self) -> bool {
+        self.update.floats()
+    }
+
+    /// Whether check units are copies, which can answer reads.
+    pub fn keeps_copies(self) -> bool {
+        self.code.is_copy()
+    }
+
+    /// Whether check units are parity.
+    pub fn keeps_parity(self) -> bool {
+        self.code.is_parity()
+    }
+
+    /// The usual name of these choices with this many `copies` of each unit, in groups of so many
+    /// `members`. How parity rotates and which copy is read are details without a name.
+    pub fn name(self, copies: u16, members: u16) -> &'static str {
+        let is_alike = |row: &&NamedOrganization| {
+            let Organization { layout, code, update, read: _ } = row.organization;
+            layout.is_alike(self.layout) && code == self.code && update == self.update
+        };
+        // Some names differ only in the number of copies. With as many as members it is a mirror.
+        let is_mirror = copies == members;
+        let mut rows = NAMED.iter().chain(&SIMULATED).filter(is_alike);
+        let row = rows.clone().find(|row| (row.copies == Copies::Members) == is_mirror);
+        row.or_else(|| rows.next()).map_or(UNNAMED, |row| row.name)
     }
 
     /// The row with this `name`, in upper or lower case.
@@ -252,6 +172,9 @@ impl Organization {
         })
     }
 }
+
+/// What is said of choices that go together, but have no usual name.
+const UNNAMED: &str = "unnamed";
 
 /// Usual names of organizations with two or more parities. None is implemented yet.
 const UNBUILT: [&str; 9] =
@@ -405,6 +328,33 @@ mod tests {
         for row in NAMED.iter().chain(&SIMULATED) {
             assert_eq!(row.organization.check(), Ok(()), "{}", row.name);
         }
+    }
+
+    #[test]
+    fn an_organization_has_the_name_of_its_row_whatever_its_details_are() {
+        let members = 4;
+        for row in NAMED.iter().chain(&SIMULATED) {
+            let copies = match row.copies {
+                Copies::One => 1,
+                Copies::Two => 2,
+                Copies::Members => members,
+            };
+            assert_eq!(row.organization.name(copies, members), row.name);
+            for read in ReadChoice::ALL {
+                assert_eq!(Organization { read, ..row.organization }.name(copies, members), row.name);
+            }
+        }
+        let raid5 = Organization::named("raid5").unwrap().organization;
+        for layout in LayoutChoice::ALL.into_iter().filter(|layout| layout.rotation().is_some()) {
+            // Copies are of no consequence where there are none.
+            assert_eq!(Organization { layout, ..raid5 }.name(members, members), "raid5");
+        }
+        // Two members with two copies are a mirror, and three sets of copies are not.
+        let pairs = Organization::named("raid10").unwrap().organization;
+        assert_eq!((pairs.name(2, 2), pairs.name(3, 9)), ("raid1", "raid10"));
+        let shadows = Organization::named("raid01").unwrap().organization;
+        assert_eq!(shadows.name(2, 2), "raid01");
+        assert_eq!(Organization { layout: LayoutChoice::Regions, ..raid5 }.name(1, 5), UNNAMED);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 use crate::status::FailureCause;
 use crate::stripe::Stripes;
+use crate::update;
 
 /// See the module.
 #[derive(Debug)]
@@ -36,8 +37,8 @@ pub(crate) struct Rooms {
 impl Rooms {
     /// The rooms of an array that has just been opened, with no work under way.
     pub(crate) fn new(start: Start, durable: Durable, logs: Logs, now: Instant) -> Rooms {
-        let combined = start.simulated.combined && !start.geometry.is_journaled();
-        let stripes = Stripes::new(&start.tuning, combined);
+        let builder = update::builder(&start.geometry, &start.tuning, start.simulated);
+        let stripes = Stripes::new(builder, &start.tuning);
         let core = Core { cx: Context::new(start, now), durable, logs, stripes, stop: None };
         Rooms { core, maintenance: Maintenance::default(), hosts: Hosts::default() }
     }

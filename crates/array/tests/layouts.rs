@@ -86,6 +86,40 @@ fn some_stripes(layout: &Layout) -> Vec<Stripe> {
     some
 }
 
+/// Where updates are not logged, units are at the same places, and the room for logs is unused.
+#[test]
+fn regions_without_logs_place_units_alike() {
+    let creation = |update| Creation {
+        organization: Organization { update, ..organization(LayoutChoice::Regions) },
+        copies: 1,
+        members: 10,
+        groups: 2,
+        unit: Sectors::new(8),
+        block: Sectors::new(1),
+        member_length: Sectors::new(6 * 2_048),
+        log: LogCreation { segment: Some(Sectors::new(16)), sublogs: Some(2), ..LogCreation::default() },
+        consistency: Consistency::Bitmap,
+    };
+    let [logged, in_place] =
+        [Update::Logged, Update::InPlace].map(|update| possible(&creation(update)).expect("possible arrays"));
+    assert!(logged.layout().logs().is_some() && in_place.layout().logs().is_none());
+    let mut logs = 0;
+    for slot in (0..10).map(Slot::new) {
+        for at in (0..logged.stored().layout.length).step_by(8).map(Sector::new) {
+            let location = Location { slot, at };
+            let found = in_place.layout().occupant(location);
+            match logged.layout().occupant(location) {
+                Occupant::Log { .. } => {
+                    logs += 1;
+                    assert_eq!(found, Occupant::Unused);
+                }
+                other => assert_eq!(found, other),
+            }
+        }
+    }
+    assert!(logs > 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 

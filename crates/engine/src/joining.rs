@@ -266,7 +266,7 @@ pub(crate) fn absolute(path: &Path) -> PathBuf {
 mod tests {
     use std::path::Path;
 
-    use parlour_array::organization::{Code, Consistency, NAMED, NamedOrganization};
+    use parlour_array::organization::{Consistency, NAMED, NamedOrganization};
     use parlour_array::{Geometry, Identity, LogCreation};
     use parlour_units::Bytes;
 
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn a_member_that_is_unwelcome_is_so_by_any_path() {
         let directory = tempfile::tempdir().expect("a directory");
-        let redundant = |named: &&NamedOrganization| named.organization.code == Code::Xor;
+        let redundant = |named: &&NamedOrganization| named.organization.keeps_parity();
         let members: Vec<_> = ["a", "b", "c"].map(|name| directory.path().join(name)).into();
         create(&CreateRequest {
             members: members.clone(),

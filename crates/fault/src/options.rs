@@ -2,7 +2,9 @@
 //! practice.
 
 use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization};
-use parlour_array::{Creation, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning};
+use parlour_array::{
+    Creation, Cylinder, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning,
+};
 use parlour_units::{Duration, Sectors};
 
 use crate::promises::Promises;
@@ -53,13 +55,13 @@ impl Options {
             let mut tuning = draw_tuning(random, creation.block.get(), creation.log.segment);
             let fill = random.pick(&[0, 0, 0x5A]);
             let load = draw_load(random);
-            if row.organization.logs_parity() {
+            if row.organization.is_logged() {
                 let both = [Consistency::Bitmap, Consistency::Journal, Consistency::Journal];
                 creation.consistency = consistency.unwrap_or_else(|| random.pick(&both));
             }
             draw_apart(random, &mut tuning, &mut creation);
             // An impossible array is drawn again.
-            if let Ok(geometry) = Geometry::create(&creation) {
+            if let Ok(geometry) = Geometry::create_on(&creation, cylinder(creation.unit)) {
                 if geometry.is_journaled() {
                     // Full-stripe writes in place do not keep all promises.
                     tuning.large_write = None;
@@ -105,6 +107,11 @@ pub(crate) fn copies(row: NamedOrganization, members: u16) -> u16 {
         Copies::Two => 2,
         Copies::Members => members,
     }
+}
+
+/// The cylinders of members, for layouts that need them.
+pub(crate) fn cylinder(unit: Sectors) -> Cylinder {
+    Cylinder { track: unit.get() * 3, tracks: 4 }
 }
 
 fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
@@ -209,7 +216,7 @@ mod tests {
     use super::*;
     #[test]
     fn some_arrays_have_hundreds_of_regions_and_some_thousands() {
-        let logged = NAMED.iter().find(|row| row.organization.logs_parity());
+        let logged = NAMED.iter().find(|row| row.organization.is_logged());
         let row = *logged.expect("some organization logs parity");
         let regions = |seed| {
             let options = Options::draw(&mut Random::new(seed), Some(row), None);

@@ -14,7 +14,7 @@ pub(crate) struct Promises {
 
 impl Promises {
     pub(crate) fn of(consistency: Consistency) -> Promises {
-        let logged = consistency == Consistency::Journal;
+        let logged = consistency.is_journal();
         Promises { opens_unclean_and_degraded: logged, read_outlasts_members: logged }
     }
 }

@@ -10,11 +10,19 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use parlour_array::organization::{Consistency, Organization};
+use parlour_array::organization::{Consistency, LayoutChoice, Organization};
 use parlour_fault::exhaustive::{Outcome, SCENARIOS, Scenario, Subject, Tally, Trial, exhaust};
 
 fn subject(name: &str, consistency: Consistency, members: u16) -> Subject {
     Subject { organization: *Organization::named(name).expect("a name of the table"), consistency, members }
+}
+
+/// RAID 5 with another layout, whose room for logs or for floating units stays unused.
+fn in_place(name: &'static str, layout: LayoutChoice, members: u16) -> Subject {
+    let mut subject = subject("raid5", Consistency::Bitmap, members);
+    subject.organization.organization.layout = layout;
+    subject.organization.name = name;
+    subject
 }
 
 /// Tries each of `subjects` with all scenarios that suit it, on all cores.
@@ -68,6 +76,8 @@ fn no_cut_breaks_a_promise() {
         subject("raid1", Consistency::Bitmap, 3),
         subject("parity-logging", Consistency::Bitmap, 4),
         subject("parity-logging", Consistency::Journal, 4),
+        in_place("in place in regions", LayoutChoice::Regions, 4),
+        in_place("in place in cylinders", LayoutChoice::Cylinders, 3),
     ]);
     let tally = print_table(&outcomes);
     let failures: Vec<String> =

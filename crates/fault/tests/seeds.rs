@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use parlour_array::organization::{NAMED, NamedOrganization};
+use parlour_array::organization::{LayoutChoice, NAMED, NamedOrganization, Organization};
 use parlour_fault::{Coverage, Fault, Limits, Report, State, is_promised, run};
 
 const SEEDS: u64 = 20_000;
@@ -79,6 +79,19 @@ fn organizations_that_are_not_drawn_break_no_promise_either() {
     assert!(others.iter().any(|row| row.name == "raid10-far"), "far copies are not drawn");
     for row in others {
         check(&run_all(0, 500, &Limits { organization: Some(*row), ..Limits::default() }));
+    }
+}
+
+/// Combinations without a name: parity in place where there is room for logs or floating units.
+#[test]
+fn parity_in_place_in_any_layout_breaks_no_promise() {
+    let raid5 = NAMED.iter().find(|row| row.name == "raid5").expect("it is in the table");
+    for (name, layout) in
+        [("in place in regions", LayoutChoice::Regions), ("in place in cylinders", LayoutChoice::Cylinders)]
+    {
+        let organization = Organization { layout, ..raid5.organization };
+        let row = NamedOrganization { name, organization, ..*raid5 };
+        check(&run_all(0, 500, &Limits { organization: Some(row), ..Limits::default() }));
     }
 }
 

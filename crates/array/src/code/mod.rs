@@ -5,14 +5,14 @@
 //! that is a single one, it is a copy. Plans ask a code which units a check unit is computed from,
 //! which units a missing unit is computed from, and which units must be equal.
 
+mod choice;
 mod field;
 mod set;
 
 use parlour_codec::galois::product;
 use parlour_units::Unit;
 
-use crate::organization::Code;
-
+pub use self::choice::Code;
 pub(crate) use self::set::UnitSet;
 
 /// A term of a sum: a unit and its coefficient.

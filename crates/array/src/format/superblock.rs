@@ -343,9 +343,9 @@ impl EntryState {
 /// The features that a reader of an array of this geometry must know.
 fn incompatible(geometry: &StoredGeometry) -> u64 {
     let bit = |used: bool, bit: u64| if used { bit } else { 0 };
-    bit(geometry.consistency == Consistency::Journal, COMMIT_LOG)
-        | bit(geometry.organization.layout == LayoutChoice::Far, FAR_COPIES)
-        | bit(geometry.organization.update == Update::Floating, FLOATING)
+    bit(geometry.consistency.is_journal(), COMMIT_LOG)
+        | bit(geometry.organization.layout.copies_are_far(), FAR_COPIES)
+        | bit(geometry.organization.floats(), FLOATING)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -408,11 +408,11 @@ fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeome
         layout: LayoutRequest { group_members, groups, unit, length },
         block,
         data_start,
-        regions: (*layout == LayoutChoice::Regions).then_some(shape),
+        regions: layout.is_in_regions().then_some(shape),
         consistency: *consistency,
         commit_log: commit_log.into(),
         intent_log: intent_log.into(),
-        cylinder: (*layout == LayoutChoice::Cylinders).then_some(cylinder),
+        cylinder: layout.is_in_cylinders().then_some(cylinder),
     };
     geometry.check_on(member).map_err(nonsense)?;
     Ok(geometry)

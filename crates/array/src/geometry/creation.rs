@@ -10,7 +10,7 @@ use super::sizes::{
 use super::stored::{Cylinder, StoredGeometry};
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::layout::{LayoutRequest, RegionShape, ShapeRequest};
-use crate::organization::{Code, Consistency, LayoutChoice, Organization, RefusedCombination, Update};
+use crate::organization::{Consistency, Organization, RefusedCombination};
 
 /// The wishes for a new array.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,19 +185,18 @@ impl Creation {
         let creation = self;
         creation.organization.check()?;
         check_sizes(creation)?;
-        let cylinder = match creation.organization.layout {
-            LayoutChoice::Cylinders => Some(check_cylinder(creation, cylinder)?),
-            _ => None,
-        };
-        if creation.organization.layout == LayoutChoice::Regions {
+        let in_regions = creation.organization.layout.is_in_regions();
+        let in_cylinders = creation.organization.layout.is_in_cylinders();
+        let cylinder = in_cylinders.then(|| check_cylinder(creation, cylinder)).transpose()?;
+        if in_regions {
             check_log(creation)?;
         }
         let group_members = check_members(creation)?;
-        let logged = creation.consistency == Consistency::Journal;
-        if logged && creation.organization.update != Update::Logged {
+        if !creation.organization.takes(creation.consistency) {
             return Err(CreationError::NothingLogged);
         }
-        let commit_log = if logged { commit_log(creation, group_members) } else { Sectors::ZERO };
+        let journaled = creation.consistency.is_journal();
+        let commit_log = if journaled { commit_log(creation, group_members) } else { Sectors::ZERO };
         if commit_log > MOST_COMMIT_LOG {
             let (unit, commit_log) = (creation.unit.bytes(), commit_log.bytes());
             return Err(CreationError::UnitTooLargeToLog { unit, commit_log });
@@ -211,16 +210,14 @@ impl Creation {
                 (data_start + ALIGNMENT * 2).bytes(),
             )
         })?;
-        let room_of_copy = match creation.organization.layout {
-            LayoutChoice::Far => Sectors::new(room / Sectors::new(creation.copies.into())),
-            _ => room,
-        };
+        let sections = creation.organization.layout.sections(creation.copies);
+        let section = Sectors::new(room / Sectors::new(sections.into()));
         if let Some(cylinder) = cylinder.filter(|cylinder| cylinder.length() > room) {
             let least = data_start + cylinder.length() + ALIGNMENT;
             return Err(CreationError::MemberTooSmall(creation.member_length.bytes(), least.bytes()));
         }
-        if creation.unit > room_of_copy {
-            let (unit, room) = (creation.unit.bytes(), room_of_copy.bytes());
+        if creation.unit > section {
+            let (unit, room) = (creation.unit.bytes(), section.bytes());
             return Err(CreationError::UnitTooLarge { unit, room });
         }
         let layout = LayoutRequest {
@@ -229,10 +226,7 @@ impl Creation {
             unit: creation.unit.get(),
             length: room.get(),
         };
-        let regions = match creation.organization.layout {
-            LayoutChoice::Regions => Some(choose_regions(creation, group_members, room)?),
-            _ => None,
-        };
+        let regions = in_regions.then(|| choose_regions(creation, group_members, room)).transpose()?;
         Ok(StoredGeometry {
             organization: creation.organization,
             copies: creation.copies,
@@ -306,25 +300,21 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
     if members > MAXIMUM_MEMBERS {
         return Err(CreationError::TooManyMembers(members));
     }
-    let least = match creation.organization.layout {
-        LayoutChoice::Concatenated | LayoutChoice::Striped => 1,
-        LayoutChoice::Neighbours | LayoutChoice::Shadows | LayoutChoice::Far => creation.copies.max(2),
-        LayoutChoice::Parity(_) | LayoutChoice::Regions | LayoutChoice::Cylinders => 3,
-    };
-    let least = least.saturating_mul(groups);
+    let Organization { layout, code, .. } = creation.organization;
+    let least = layout.least_members(creation.copies).saturating_mul(groups);
     if members < least {
         return Err(CreationError::TooFewMembers { members, least });
     }
-    if creation.organization.code == Code::Copy && creation.copies < 2 {
+    if creation.copies < code.least_copies() {
         return Err(CreationError::TooFewCopies(creation.copies));
     }
     if groups == 0 || !members.is_multiple_of(groups) {
         return Err(CreationError::UnequalGroups { members, groups });
     }
-    if groups > 1 && creation.organization.code != Code::Xor {
+    if groups > 1 && !code.is_parity() {
         return Err(CreationError::UselessGroups(groups));
     }
-    if creation.organization.code == Code::Copy && !members.is_multiple_of(creation.copies) {
+    if !members.is_multiple_of(code.members_of_a_set(creation.copies)) {
         return Err(CreationError::UnequalCopies { members, copies: creation.copies });
     }
     Ok(members / groups)
@@ -408,18 +398,16 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
 /// Where the data area starts: behind the metadata for the greatest number of regions that is
 /// possible, and the commit log.
 fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
-    let most_regions = match creation.organization.layout {
-        LayoutChoice::Regions => {
-            let by_default = || {
-                let segment = creation.log.segment.unwrap_or(Sectors::new(64));
-                default_regions(creation.member_length, segment)
-            };
-            let wish = creation.log.regions.map_or_else(by_default, bounded_regions);
-            // The search may go 10% higher and up to a multiple of the members, in each group.
-            (wish + wish / 10 + u32::from(creation.members) * 2)
-                .saturating_mul(u32::from(creation.groups.max(1)))
-        }
-        _ => 16_384,
+    let most_regions = if creation.organization.layout.is_in_regions() {
+        let by_default = || {
+            let segment = creation.log.segment.unwrap_or(Sectors::new(64));
+            default_regions(creation.member_length, segment)
+        };
+        let wish = creation.log.regions.map_or_else(by_default, bounded_regions);
+        // The search may go 10% higher and up to a multiple of the members, in each group.
+        (wish + wish / 10 + u32::from(creation.members) * 2).saturating_mul(u32::from(creation.groups.max(1)))
+    } else {
+        16_384
     };
     let bitmaps = (bitmap_length(most_regions) + table_length(most_regions)) * 2;
     (MAPS_AT + bitmaps + BAD_BLOCK_LOG_LENGTH * 2 + commit_log).round_up(ALIGNMENT)

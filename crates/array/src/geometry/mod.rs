@@ -18,8 +18,8 @@ use parlour_units::{Region, Sector, Sectors, Stripe};
 use crate::code::Table;
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::format::commit_entry::CommitPart;
-use crate::layout::{Arrangement, Layout, Rotation};
-use crate::organization::{Code, Consistency, LayoutChoice, Organization};
+use crate::layout::{Details, Layout};
+use crate::organization::{Consistency, Organization};
 
 use sizes::{MAPS_AT, bitmap_length, table_length};
 
@@ -57,11 +57,11 @@ impl Geometry {
     /// # Panics
     /// If `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] checks this.
     pub fn from_stored(stored: StoredGeometry) -> Geometry {
-        let layout = match (stored.organization.layout, stored.regions) {
-            (LayoutChoice::Regions, Some(shape)) => Layout::regions(shape, stored.layout),
-            (LayoutChoice::Regions, None) => unreachable!("a layout in regions is kept with its regions"),
-            _ => Layout::arranged(arrangement(&stored), stored.layout),
-        };
+        let StoredGeometry { copies, regions, .. } = stored;
+        let positions = stored.cylinder.and_then(|cylinder| cylinder.positions(stored.layout.unit));
+        let logged = stored.organization.is_logged();
+        let details = Details { copies, regions, logged, positions };
+        let layout = Layout::new(stored.organization.layout, details, stored.layout);
         let code = Table::new(stored.organization.code, layout.data_units(), layout.check_units());
         Geometry { stored, layout, code }
     }
@@ -115,12 +115,22 @@ impl Geometry {
     /// Whether check units are copies that answer reads. (The parity of a stripe with one data unit
     /// has the same content, but may be behind its log.)
     pub fn keeps_copies(&self) -> bool {
-        self.stored.organization.code == Code::Copy
+        self.stored.organization.keeps_copies()
     }
 
     /// Whether check units are parity, which stands in for data that is lost.
     pub fn keeps_parity(&self) -> bool {
         self.code.has_checks() && !self.keeps_copies()
+    }
+
+    /// Whether updates of parity go to a log first.
+    pub fn is_logged(&self) -> bool {
+        self.stored.organization.is_logged()
+    }
+
+    /// Whether units are written to a free position.
+    pub fn floats(&self) -> bool {
+        self.stored.organization.floats()
     }
 
     /// Where the data area starts on each member.
@@ -191,7 +201,7 @@ impl Geometry {
 
     /// Whether records are durable before the data that they tell of.
     pub fn is_journaled(&self) -> bool {
-        self.stored.consistency == Consistency::Journal
+        self.stored.consistency.is_journal()
     }
 
     /// Where each member's commit log starts, and its length; zero without commit logs. It ends
@@ -215,37 +225,6 @@ impl Geometry {
 impl StoredGeometry {
     /// The usual name of the organization.
     pub fn organization_name(&self) -> &'static str {
-        match self.organization.layout {
-            LayoutChoice::Concatenated => "simple",
-            LayoutChoice::Striped => "raid0",
-            // Both place copies on neighbours. With as many copies as members it is a mirror.
-            LayoutChoice::Neighbours if self.copies == self.layout.group_members => "raid1",
-            LayoutChoice::Neighbours => "raid10",
-            LayoutChoice::Far if self.copies == self.layout.group_members => "raid1-far",
-            LayoutChoice::Far => "raid10-far",
-            LayoutChoice::Shadows => "raid01",
-            LayoutChoice::Parity(Rotation::Dedicated) => "raid4",
-            LayoutChoice::Parity(_) => "raid5",
-            LayoutChoice::Regions => "parity-logging",
-            LayoutChoice::Cylinders => "floating",
-        }
-    }
-}
-
-fn arrangement(stored: &StoredGeometry) -> Arrangement {
-    let copies = stored.copies;
-    match stored.organization.layout {
-        LayoutChoice::Concatenated => Arrangement::Concatenated,
-        LayoutChoice::Striped => Arrangement::Striped,
-        LayoutChoice::Neighbours => Arrangement::Neighbours { copies },
-        LayoutChoice::Shadows => Arrangement::Shadows { copies },
-        LayoutChoice::Far => Arrangement::Far { copies },
-        LayoutChoice::Parity(rotation) => Arrangement::Parity(rotation),
-        LayoutChoice::Cylinders => {
-            let positions = stored.cylinder.and_then(|cylinder| cylinder.positions(stored.layout.unit));
-            let (positions, units) = positions.expect("a layout in cylinders is kept with them");
-            Arrangement::Cylinders { positions, units }
-        }
-        LayoutChoice::Regions => unreachable!("a layout in regions is not one rule for the whole member"),
+        self.organization.name(self.copies, self.layout.group_members)
     }
 }

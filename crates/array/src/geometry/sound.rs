@@ -13,7 +13,6 @@ use super::sizes::{
 use super::stored::StoredGeometry;
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::layout::{RegionShape, Regions};
-use crate::organization::{Code, Consistency, LayoutChoice, Update};
 
 /// Members are shorter than this (2 EiB), and their data areas together shorter than the next (4
 /// EiB): byte addresses fit into 63 bits.
@@ -49,13 +48,13 @@ impl StoredGeometry {
 
     fn check_members(&self) -> Sound {
         let (members, groups) = (self.layout.group_members, self.layout.groups);
+        let code = self.organization.code;
         let all = u32::from(members) * u32::from(groups);
         require(members > 0 && all <= u32::from(MAXIMUM_MEMBERS), "members of a group")?;
-        require(groups > 0 && (groups == 1 || self.organization.code == Code::Xor), "groups")?;
+        require(groups > 0 && (groups == 1 || code.is_parity()), "groups")?;
         require(self.organization.check().is_ok(), "combination of layout, code, update and read policy")?;
-        let copies =
-            self.organization.code != Code::Copy || self.copies >= 2 && members.is_multiple_of(self.copies);
-        require(copies, "copies")
+        let whole = members.is_multiple_of(code.members_of_a_set(self.copies));
+        require(self.copies >= code.least_copies() && whole, "copies")
     }
 
     fn check_sizes(&self) -> Sound {
@@ -69,18 +68,17 @@ impl StoredGeometry {
 
     fn check_layout(&self) -> Sound {
         let (members, unit, length) = (self.layout.group_members, self.layout.unit, self.layout.length);
-        match (self.organization.layout, &self.regions) {
-            (LayoutChoice::Regions, Some(shape)) => self.check_regions(shape),
-            (LayoutChoice::Regions, None) => Err("regions"),
-            (LayoutChoice::Parity(_), _) => require(members >= 2, "members of a group"),
-            (LayoutChoice::Far, _) => require(length / unit >= self.copies.into(), "length of the data area"),
-            (LayoutChoice::Cylinders, _) => {
-                require(members >= 3, "members of a group")?;
-                let cylinder = self.cylinder.filter(|cylinder| cylinder.positions(unit).is_some());
-                let within = cylinder.is_some_and(|cylinder| cylinder.length().get() <= length);
-                require(within, "cylinder")
-            }
-            _ => Ok(()),
+        let layout = self.organization.layout;
+        require(members >= layout.least_placeable(), "members of a group")?;
+        require(length / unit >= layout.sections(self.copies).into(), "length of the data area")?;
+        if layout.is_in_cylinders() {
+            let cylinder = self.cylinder.filter(|cylinder| cylinder.positions(unit).is_some());
+            let within = cylinder.is_some_and(|cylinder| cylinder.length().get() <= length);
+            require(within, "cylinder")?;
+        }
+        match &self.regions {
+            Some(shape) if layout.is_in_regions() => self.check_regions(shape),
+            regions => require(regions.is_some() || !layout.is_in_regions(), "regions"),
         }
     }
 
@@ -109,11 +107,11 @@ impl StoredGeometry {
 
     fn check_commit_log(&self) -> Sound {
         let (commits, intents) = (self.commit_log, self.intent_log);
-        if self.consistency == Consistency::Bitmap {
+        if !self.consistency.is_journal() {
             require(commits == 0, "length of the commit log")?;
             return require(intents == 0, "length of the intents' log");
         }
-        require(self.organization.update == Update::Logged, "consistency")?;
+        require(self.organization.takes(self.consistency), "consistency")?;
         let sublogs = self.regions.map_or(1, |shape| shape.sublogs);
         let unit = Sectors::new(self.layout.unit);
         let longest = longest_commit_log(unit, self.layout.group_members, sublogs).min(MOST_COMMIT_LOG);

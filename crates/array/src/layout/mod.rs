@@ -11,12 +11,15 @@
 //! where the data area starts.
 
 mod arrangement;
+mod choice;
 mod regions;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
 
 pub use arrangement::{Arrangement, Rotation};
+pub use choice::LayoutChoice;
+pub(crate) use choice::{Room, Stripes};
 pub use regions::{RegionShape, Regions, ShapeRequest};
 
 /// A sector of the data area of the member in a slot.
@@ -66,6 +69,8 @@ pub struct Layout {
     /// The number of consecutive stripes of a group that share a bit of the write-intent bitmap,
     /// and a parity log if there is one.
     region_stripes: u64,
+    /// Whether the regions have logs.
+    logged: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -87,7 +92,34 @@ pub struct LayoutRequest {
     pub length: u64,
 }
 
+/// What else a layout is made from: what only some layouts have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Details {
+    /// Copies of each unit.
+    pub(crate) copies: u16,
+    /// The regions' shape.
+    pub(crate) regions: Option<RegionShape>,
+    /// Whether updates are logged. If not, the room for logs stays unused.
+    pub(crate) logged: bool,
+    /// Positions and units of a cylinder.
+    pub(crate) positions: Option<(u16, u16)>,
+}
+
 impl Layout {
+    /// Places units as `choice` says.
+    ///
+    /// # Panics
+    /// If `details` lack what the layout needs.
+    pub(crate) fn new(choice: LayoutChoice, details: Details, request: LayoutRequest) -> Layout {
+        match choice.arrangement(details.copies, details.positions) {
+            Some(arrangement) => Layout::arranged(arrangement, request),
+            None => {
+                let shape = details.regions.expect("a layout in regions is kept with its regions");
+                Layout::regions((shape, details.logged), request)
+            }
+        }
+    }
+
     /// Places units on members by `arrangement`.
     pub(crate) fn arranged(arrangement: Arrangement, request: LayoutRequest) -> Layout {
         let unit = Sectors::new(request.unit);
@@ -104,11 +136,13 @@ impl Layout {
             check_units,
             group_stripes,
             region_stripes: dirty_granule(total, unit * u64::from(data_units)),
+            logged: false,
         }
     }
 
-    /// Places units region by region, each region with its log (Stodolsky figures 8 and 9).
-    pub(crate) fn regions(shape: RegionShape, request: LayoutRequest) -> Layout {
+    /// Places units region by region, each region with room for its log, which may be used
+    /// (Stodolsky figures 8 and 9).
+    fn regions((shape, logged): (RegionShape, bool), request: LayoutRequest) -> Layout {
         let regions = Regions::new(shape, request.group_members, Sectors::new(request.unit));
         Layout {
             groups: request.groups,
@@ -119,6 +153,7 @@ impl Layout {
             group_stripes: u64::from(shape.regions) * u64::from(shape.stripes),
             region_stripes: u64::from(shape.stripes),
             kind: Kind::Regions(regions),
+            logged,
         }
     }
 
@@ -223,7 +258,7 @@ impl Layout {
     /// The regions and their logs, if there are logs.
     pub fn logs(&self) -> Option<&Regions> {
         match &self.kind {
-            Kind::Regions(regions) => Some(regions),
+            Kind::Regions(regions) => self.logged.then_some(regions),
             Kind::Arranged(_) => None,
         }
     }
@@ -262,6 +297,7 @@ impl Layout {
                 regions::Found::Unit { row, unit, offset } => {
                     Occupant::Unit { stripe: in_group(row), unit, offset }
                 }
+                regions::Found::Log { .. } if !self.logged => Occupant::Unused,
                 regions::Found::Log { region, sublog, offset } => Occupant::Log {
                     region: Region::new(region * u32::from(self.groups) + u32::from(group)),
                     sublog,
@@ -331,6 +367,16 @@ impl Layout {
         let groups = u32::from(self.groups);
         let in_group = slot.get() / self.group_members == (region.get() % groups) as u16;
         in_group && regions.has_data(region.get() / groups, slot.get() % self.group_members)
+    }
+
+    /// Whether each stripe of a region has a unit in each slot that holds data of the region.
+    pub(crate) fn regions_are_whole(&self) -> bool {
+        match &self.kind {
+            // With several sublogs, a member is left out of each stripe.
+            Kind::Regions(regions) => regions.shape().sublogs == 1,
+            // A region is of consecutive stripes, which belong to the groups in turn.
+            Kind::Arranged(_) => self.groups == 1,
+        }
     }
 
     /// The greatest number of stripes in a region.

@@ -15,7 +15,6 @@ use parlour_units::Sectors;
 use crate::columns::Piece;
 use crate::effect::Modify;
 use crate::layout::Location;
-use crate::organization::Update;
 
 use super::pieces::{plan_differences, write_pieces};
 use super::view::{Fragment, Old, StripeView, StripeWrite};
@@ -25,9 +24,7 @@ use super::{Plan, Span, Strategy};
 /// writes leave units where they are.
 pub(super) fn floats(view: StripeView<'_>, pieces: &[Piece]) -> bool {
     let whole = |piece: &Piece| piece.columns.length() == view.geometry.layout().unit_length();
-    view.geometry.organization().update == Update::Floating
-        && view.missing.is_empty()
-        && matches!(pieces, [piece] if whole(piece))
+    view.geometry.floats() && view.missing.is_empty() && matches!(pieces, [piece] if whole(piece))
 }
 
 /// A small write to a stripe whose parity is updated in place. The access to the parity begins when

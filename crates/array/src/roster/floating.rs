@@ -22,7 +22,6 @@ use parlour_units::{Member, Sector, Sectors, Slot};
 
 use crate::geometry::Geometry;
 use crate::layout::Location;
-use crate::organization::Update;
 
 /// Marks a position without a unit.
 const NOTHING: u16 = u16::MAX;
@@ -66,7 +65,7 @@ impl Floats {
         let unit = geometry.layout().unit_length();
         let cylinders = Sectors::new(geometry.stored().layout.length) / (unit * positions);
         let count = cylinders as usize * usize::from(geometry.members());
-        (geometry.organization().update == Update::Floating).then(|| Floats {
+        geometry.floats().then(|| Floats {
             unit,
             positions,
             units,

@@ -54,8 +54,8 @@ pub(crate) struct Stripes {
 
 impl Stripes {
     /// No jobs yet.
-    pub(crate) fn new(tuning: &Tuning, combined: bool) -> Stripes {
-        Stripes { builder: Builder::new(tuning, combined), cache: PrereadCache::new(tuning.preread_cache) }
+    pub(crate) fn new(builder: Builder, tuning: &Tuning) -> Stripes {
+        Stripes { builder, cache: PrereadCache::new(tuning.preread_cache) }
     }
 
     /// The preread cache, which watches reads of hosts as well.

@@ -2,13 +2,19 @@
 //!
 //! Stripe jobs carry the result out, and `explain` prints it.
 
+mod choice;
+#[cfg(test)]
+mod tests;
+
 use parlour_units::{Region, Sectors, Slot};
 
 use crate::columns::Piece;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::plan::{Builder, Content, Fragment, LogMethod, Lost, Plan, StripeView, StripeWrite};
-use crate::tuning::{LargeWrite, Tuning};
+use crate::tuning::{LargeWrite, Simulated, Tuning};
+
+pub use self::choice::Update;
 
 /// The slots that hold `region`'s log; empty if the layout has no logs.
 pub(crate) fn log_slots(layout: &Layout, region: Region) -> impl Iterator<Item = Slot> + '_ {
@@ -19,8 +25,26 @@ pub(crate) fn log_slots(layout: &Layout, region: Region) -> impl Iterator<Item =
 /// Whether writes are logged with the members that are there. With `journal` that is so while the
 /// members of the region's log are whole (`log_stands`); otherwise only while all members are.
 pub(crate) fn goes_to_log(geometry: &Geometry, log_stands: bool, all_stand: bool) -> bool {
+    #[cfg(test)]
+    if tests::is_altered(tests::Altered::NeverLogs) {
+        return false;
+    }
     let stands = if geometry.is_journaled() { log_stands } else { all_stand };
     geometry.layout().logs().is_some() && stands
+}
+
+/// The builder of an array's plans.
+pub(crate) fn builder(geometry: &Geometry, tuning: &Tuning, simulated: Simulated) -> Builder {
+    // A record is durable before its data is written, so the data cannot be written in the access
+    // that reads it.
+    Builder::new(tuning, simulated.combined && !geometry.is_journaled())
+}
+
+/// The slot of the commit log that has the records which `plan` makes durable before it writes
+/// data.
+pub(crate) fn commit_slot(geometry: &Geometry, region: Region, plan: &Plan) -> Option<Slot> {
+    plan.commit_before.filter(|_| geometry.is_journaled())?;
+    geometry.layout().commit_slot(region)
 }
 
 /// How a logged write is recorded. `known`: the old data need not be read.
@@ -31,6 +55,10 @@ pub(crate) fn method(
     tuning: &Tuning,
     known: bool,
 ) -> LogMethod {
+    #[cfg(test)]
+    if tests::is_altered(tests::Altered::LogsNewParity) {
+        return LogMethod::Overwrite;
+    }
     let cancels = tuning.large_write(view.geometry) == LargeWrite::Cancel;
     match view.geometry.is_journaled() {
         // After a crash between the writes of a stripe's units, new parity does not say what they

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use parlour_array::organization::Update;
 use parlour_engine::{CreateError, CreateReport, CreateRequest, MemberError};
 use parlour_units::Bytes;
 use serde::Serialize;
@@ -107,7 +106,7 @@ pub(crate) fn request(
         groups: settings.groups(),
         unit: settings.unit().bytes(),
         block: settings.block.map(Size::bytes),
-        log: log.creation(organization.update == Update::Logged)?,
+        log: log.creation(organization.is_logged())?,
         consistency: settings.consistency()?,
         name: name.to_owned(),
         size: size.map(Size::bytes),

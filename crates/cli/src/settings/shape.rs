@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use parlour_array::organization::Update;
 use parlour_array::{Creation, CreationError, Geometry};
 
 use super::{LogSettings, OrganizationSettings, SettingError, Size};
@@ -69,7 +68,7 @@ impl ShapeOptions {
             unit: self.organization.unit().sectors(),
             block: size(self.organization.block, "4KiB"),
             member_length: size(self.member_size, "1GiB"),
-            log: self.log.creation(organization.update == Update::Logged)?,
+            log: self.log.creation(organization.is_logged())?,
             consistency: self.organization.consistency()?,
         })?)
     }

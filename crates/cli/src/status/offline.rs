@@ -103,7 +103,7 @@ impl Offline {
     }
 
     fn is_journaled(&self) -> bool {
-        self.consistency == Consistency::Journal
+        self.consistency.is_journal()
     }
 
     /// Whether the present members have all data.

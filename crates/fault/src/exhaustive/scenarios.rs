@@ -7,7 +7,7 @@ use parlour_array::{Creation, Geometry, LogCreation, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
 use crate::coverage::Fault;
-use crate::options::{Load, Options, copies};
+use crate::options::{Load, Options, copies, cylinder};
 use crate::request::{Ask, Range};
 use crate::script::{Event, Return, Script, What};
 
@@ -324,7 +324,8 @@ const INTENT_LOG: u64 = 8;
 impl Scenario {
     /// Whether the scenario applies to `subject`.
     pub fn suits(&self, subject: &Subject) -> bool {
-        let geometry = Geometry::create(&subject.creation(self.block));
+        let creation = subject.creation(self.block);
+        let geometry = Geometry::create_on(&creation, cylinder(creation.unit));
         geometry.is_ok_and(|geometry| match self.on {
             For::All => true,
             For::Logs => geometry.layout().logs().is_some(),
@@ -418,7 +419,8 @@ impl Subject {
     /// The geometry that `creation` gives, with much less data, so that there is less to read after
     /// each cut.
     fn tiny(&self, creation: &Creation, block: u64) -> StoredGeometry {
-        let geometry = Geometry::create(creation).expect("a subject is an array that can be created");
+        let geometry = Geometry::create_on(creation, cylinder(creation.unit));
+        let geometry = geometry.expect("a subject is an array that can be created");
         let mut stored = *geometry.stored();
         stored.layout.length = UNIT * ROWS * block;
         if let Some(regions) = &mut stored.regions {

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use parlour_array::organization::Update;
 use parlour_array::{Creation, CreationError, Geometry};
 use parlour_drive::angle::Angle;
 use parlour_drive::description::{Description, DescriptionError};
@@ -138,15 +137,14 @@ impl Setup {
             unit: self.array.unit().sectors(),
             block,
             member_length: length,
-            log: self.log.creation(organization.update == Update::Logged)?,
+            log: self.log.creation(organization.is_logged())?,
             consistency: self.array.consistency()?,
         };
-        let geometry = match organization.update {
-            Update::Floating => {
-                let cylinder = opening::cylinder(&description.mechanics(Angle::default())?)?;
-                Geometry::create_on(&creation, cylinder)?
-            }
-            Update::InPlace | Update::Logged => Geometry::create(&creation)?,
+        let geometry = if organization.layout.is_in_cylinders() {
+            let cylinder = opening::cylinder(&description.mechanics(Angle::default())?)?;
+            Geometry::create_on(&creation, cylinder)?
+        } else {
+            Geometry::create(&creation)?
         };
         if self.workload.is_empty() {
             return Err(BuildError::NoWorkload);

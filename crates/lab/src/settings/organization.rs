@@ -5,8 +5,8 @@ use clap::{Args, ValueEnum};
 use parlour_array::StoredGeometry;
 use parlour_array::layout::Rotation;
 use parlour_array::organization::{
-    Consistency, Copies, LayoutChoice, NAMED, NamedOrganization, Organization, ReadChoice,
-    RefusedCombination, UnknownOrganization, Update,
+    Consistency, Copies, NAMED, NamedOrganization, Organization, ReadChoice, RefusedCombination,
+    UnknownOrganization,
 };
 use serde::{Deserialize, Serialize};
 
@@ -147,11 +147,8 @@ impl OrganizationSettings {
         let row = self.row()?;
         let mut organization = row.organization;
         if let Some(rotation) = self.rotation {
-            organization.layout = match organization.layout {
-                LayoutChoice::Parity(Rotation::Dedicated) => return Err(SettingError::Rotation(row.name)),
-                LayoutChoice::Parity(_) => LayoutChoice::Parity(rotation.into()),
-                _ => return Err(SettingError::Rotation(row.name)),
-            };
+            let rotated = organization.layout.rotated(rotation.into());
+            organization.layout = rotated.ok_or(SettingError::Rotation(row.name))?;
         }
         if let Some(read) = self.read {
             organization.read = read.into();
@@ -194,10 +191,10 @@ impl OrganizationSettings {
     /// The consistency needs a parity log, and the organization has none.
     pub fn consistency(&self) -> Result<Consistency, SettingError> {
         let row = self.row()?;
-        match (row.organization.update, self.consistency.map(Consistency::from)) {
-            (Update::Logged, asked) => Ok(asked.unwrap_or(DEFAULT_CONSISTENCY)),
-            (_, Some(Consistency::Journal)) => Err(SettingError::Consistency(row.name)),
-            (_, _) => Ok(Consistency::Bitmap),
+        match (row.organization.is_logged(), self.consistency.map(Consistency::from)) {
+            (true, asked) => Ok(asked.unwrap_or(DEFAULT_CONSISTENCY)),
+            (false, Some(Consistency::Journal)) => Err(SettingError::Consistency(row.name)),
+            (false, _) => Ok(Consistency::Bitmap),
         }
     }
 
@@ -264,17 +261,17 @@ impl ReadName {
 /// consistency if there was a choice.
 pub fn describe(stored: &StoredGeometry) -> String {
     let name = stored.organization_name();
-    let about = match stored.organization.layout {
-        LayoutChoice::Parity(Rotation::LeftAsymmetric) => Some("left-asymmetric"),
-        LayoutChoice::Parity(Rotation::LeftSymmetric) => Some("left-symmetric"),
-        LayoutChoice::Parity(Rotation::RightAsymmetric) => Some("right-asymmetric"),
-        LayoutChoice::Parity(Rotation::RightSymmetric) => Some("right-symmetric"),
-        _ => NAMED.iter().find(|row| row.name == name).map(|row| row.about),
+    let about = match stored.organization.layout.rotation() {
+        Some(Rotation::LeftAsymmetric) => Some("left-asymmetric"),
+        Some(Rotation::LeftSymmetric) => Some("left-symmetric"),
+        Some(Rotation::RightAsymmetric) => Some("right-asymmetric"),
+        Some(Rotation::RightSymmetric) => Some("right-symmetric"),
+        Some(Rotation::Dedicated) | None => NAMED.iter().find(|row| row.name == name).map(|row| row.about),
     };
     let about = about.map_or(String::new(), |about| format!(" ({about})"));
-    let consistency = match stored.regions {
-        Some(_) => format!(", consistency {}", stored.consistency.name()),
-        None => String::new(),
+    let consistency = match stored.organization.is_logged() {
+        true => format!(", consistency {}", stored.consistency.name()),
+        false => String::new(),
     };
     format!("{name}{about}{consistency}")
 }

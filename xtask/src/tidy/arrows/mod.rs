@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use methods::Methods;
 use names::Names;
 pub(super) use reader::Reference;
-pub(super) use tree::Sources;
+pub(super) use tree::{Sources, is_test};
 
 mod infer;
 mod methods;

@@ -61,7 +61,7 @@ impl<'a> Tree<'a> {
 }
 
 /// Whether an item with these attributes is for tests only.
-pub(super) fn is_test(attributes: &[Attribute]) -> bool {
+pub(in crate::tidy) fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
             || attribute.path().is_ident("cfg")

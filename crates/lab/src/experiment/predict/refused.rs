@@ -1,7 +1,6 @@
 //! Errors of the closed forms: what they do not model, by the key concerned.
 
 use parlour_array::ExplainError;
-use parlour_array::organization::Update;
 use parlour_drive::description::DescriptionError;
 use parlour_drive::queue::Discipline;
 use parlour_model::fork_join::NetworkError;
@@ -76,7 +75,7 @@ pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
             "array.consistency",
             "records that are durable before their data are not modelled",
         ),
-        (organization.update == Update::Floating, "array.organization", "data that floats is not modelled"),
+        (organization.floats(), "array.organization", "data that floats is not modelled"),
         (
             !workload.place.as_ref().is_none_or(uniform),
             "workload.place",

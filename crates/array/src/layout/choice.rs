@@ -1,0 +1,175 @@
+//! The choice of a layout, and all questions that are asked about it before units are placed. No
+//! other module compares layouts by name.
+
+use serde::{Deserialize, Serialize};
+
+use super::arrangement::{Arrangement, Rotation};
+
+/// Where units are placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayoutChoice {
+    /// One member after another.
+    Concatenated,
+    /// Striped over all members.
+    Striped,
+    /// Copies on neighbouring members.
+    Neighbours,
+    /// The second half (third, …) of the members repeats the first.
+    Shadows,
+    /// One check unit in each stripe.
+    Parity(Rotation),
+    /// Regions, each with parity and a log.
+    Regions,
+    /// Striped over all members; copies on the next member, in a later section of it.
+    Far,
+    /// One check unit in each stripe; there are cylinders of data and cylinders of parity, each
+    /// with one track's worth of free positions.
+    Cylinders,
+}
+
+/// Which units a stripe consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stripes {
+    /// Data units only.
+    Data,
+    /// One data unit, and check units.
+    OneDataUnit,
+    /// Several data units, and one check unit.
+    ManyDataUnits,
+}
+
+/// What else members have room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Nothing but units.
+    Units,
+    /// A log for each region.
+    Logs,
+    /// Free positions to which units can be moved.
+    Positions,
+}
+
+impl LayoutChoice {
+    /// All choices.
+    pub const ALL: [LayoutChoice; 12] = [
+        LayoutChoice::Concatenated,
+        LayoutChoice::Striped,
+        LayoutChoice::Neighbours,
+        LayoutChoice::Shadows,
+        LayoutChoice::Parity(Rotation::Dedicated),
+        LayoutChoice::Parity(Rotation::LeftAsymmetric),
+        LayoutChoice::Parity(Rotation::LeftSymmetric),
+        LayoutChoice::Parity(Rotation::RightAsymmetric),
+        LayoutChoice::Parity(Rotation::RightSymmetric),
+        LayoutChoice::Regions,
+        LayoutChoice::Far,
+        LayoutChoice::Cylinders,
+    ];
+
+    /// Which units a stripe consists of.
+    pub(crate) fn stripes(self) -> Stripes {
+        match self {
+            LayoutChoice::Concatenated | LayoutChoice::Striped => Stripes::Data,
+            LayoutChoice::Neighbours | LayoutChoice::Shadows | LayoutChoice::Far => Stripes::OneDataUnit,
+            LayoutChoice::Parity(_) | LayoutChoice::Regions | LayoutChoice::Cylinders => {
+                Stripes::ManyDataUnits
+            }
+        }
+    }
+
+    /// What else members have room for.
+    pub(crate) fn room(self) -> Room {
+        match self {
+            LayoutChoice::Regions => Room::Logs,
+            LayoutChoice::Cylinders => Room::Positions,
+            _ => Room::Units,
+        }
+    }
+
+    /// Whether each stripe is one data unit and its copies.
+    pub fn is_copied(self) -> bool {
+        self.stripes() == Stripes::OneDataUnit
+    }
+
+    /// Whether units are placed region by region. Then a geometry needs the regions' shape.
+    pub fn is_in_regions(self) -> bool {
+        self.room() == Room::Logs
+    }
+
+    /// Whether units are placed cylinder by cylinder. Then a geometry needs the members' cylinders.
+    pub fn is_in_cylinders(self) -> bool {
+        self.room() == Room::Positions
+    }
+
+    /// The least number of members of a group in a new array with this many copies.
+    pub(crate) fn least_members(self, copies: u16) -> u16 {
+        match self.stripes() {
+            Stripes::Data => 1,
+            Stripes::OneDataUnit => copies.max(2),
+            Stripes::ManyDataUnits => 3,
+        }
+    }
+
+    /// The least number of members of a group with which units can be placed at all. It is smaller
+    /// than the one for new arrays: arrays that exist are read, even if no such array would be
+    /// created. (Regions have a limit of their own, which depends on their sublogs.)
+    pub(crate) fn least_placeable(self) -> u16 {
+        match self {
+            LayoutChoice::Parity(_) => 2,
+            LayoutChoice::Cylinders => 3,
+            _ => 1,
+        }
+    }
+
+    /// The number of sections of a member's data area. Each needs room for at least one unit.
+    pub(crate) fn sections(self, copies: u16) -> u16 {
+        if self.copies_are_far() { copies } else { 1 }
+    }
+
+    /// Whether copies are in a later section of the members.
+    pub(crate) fn copies_are_far(self) -> bool {
+        self == LayoutChoice::Far
+    }
+
+    /// How parity rotates over the members; `None` if it does not, or if the layout fixes it.
+    pub fn rotation(self) -> Option<Rotation> {
+        match self {
+            LayoutChoice::Parity(Rotation::Dedicated) => None,
+            LayoutChoice::Parity(rotation) => Some(rotation),
+            _ => None,
+        }
+    }
+
+    /// The same layout with another rotation, if its parity rotates.
+    #[must_use]
+    pub fn rotated(self, rotation: Rotation) -> Option<LayoutChoice> {
+        self.rotation().map(|_| LayoutChoice::Parity(rotation))
+    }
+
+    /// Whether both are the same layout, apart from how parity rotates.
+    pub(crate) fn is_alike(self, other: LayoutChoice) -> bool {
+        self == other || self.rotation().is_some() && other.rotation().is_some()
+    }
+
+    /// The rule that places units; `None` for regions. `positions`: positions and units of a
+    /// cylinder.
+    ///
+    /// # Panics
+    /// If the layout is in cylinders, and there are none.
+    pub(super) fn arrangement(self, copies: u16, positions: Option<(u16, u16)>) -> Option<Arrangement> {
+        Some(match self {
+            LayoutChoice::Concatenated => Arrangement::Concatenated,
+            LayoutChoice::Striped => Arrangement::Striped,
+            LayoutChoice::Neighbours => Arrangement::Neighbours { copies },
+            LayoutChoice::Shadows => Arrangement::Shadows { copies },
+            LayoutChoice::Far => Arrangement::Far { copies },
+            LayoutChoice::Parity(rotation) => Arrangement::Parity(rotation),
+            LayoutChoice::Cylinders => {
+                let (positions, units) = positions.expect("a layout in cylinders is kept with them");
+                Arrangement::Cylinders { positions, units }
+            }
+            LayoutChoice::Regions => return None,
+        })
+    }
+}

@@ -136,12 +136,15 @@ struct Target {
     name: String,
 }
 
-/// The tests of the tests: with planted bugs in the array they must fail.
+/// The tests of the tests: with planted bugs in the array they must fail. The tests of a code and a
+/// layout that only tests have are built with them.
 fn planted() -> Command {
     let packages = ["parlour-array", "parlour-engine", "parlour-fault", "parlour-sim"];
-    let features = packages.map(|package| format!("{package}/planted-bugs")).join(",");
+    let planted = packages.map(|package| format!("{package}/planted-bugs")).join(",");
+    let features = format!("{planted},parlour-array/test-choices");
     let tests = [
         "away",
+        "choices",
         "clones",
         "corpus",
         "corpus_in_memory",

@@ -273,15 +273,7 @@ impl Assembly {
 
     /// Whether the data of all missing slots can be had from the other members.
     pub fn survives(&self) -> bool {
-        use parlour_units::Slot;
-        let whole = |slot| self.is_whole(slot);
-        let tolerance = usize::from(self.geometry.fault_tolerance());
-        (0..self.geometry.members()).all(|slot| {
-            let others = (0..self.geometry.members()).filter(|other| {
-                !whole(*other) && self.geometry.layout().share_stripes(Slot::new(slot), Slot::new(*other))
-            });
-            others.count() <= tolerance
-        })
+        self.geometry.survives(|slot| !self.is_whole(slot.get()))
     }
 
     /// The numbers that sessions so far can have used.

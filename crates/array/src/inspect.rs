@@ -40,7 +40,7 @@ impl Array {
             stripe_unit: geometry.layout().unit_length().bytes(),
             spare_redundancy: tolerance.saturating_sub(worst),
             fault_tolerance: tolerance,
-            lost: worst > tolerance,
+            lost: !geometry.survives(|slot| durable.known_state(cx, slot) != SlotState::Active),
             members: member_statuses(core),
             spares: cx.roster.spares().iter().map(|member| member.get()).collect(),
             rebuild: maintenance.rebuild_task(cx),

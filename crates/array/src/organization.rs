@@ -159,7 +159,7 @@ impl Organization {
     /// The name is not in the table; the error suggests a similar name, if there is one.
     pub fn named(name: &str) -> Result<&'static NamedOrganization, UnknownOrganization> {
         let lower = name.to_lowercase();
-        NAMED.iter().chain(&SIMULATED).find(|row| row.name == lower).ok_or_else(|| {
+        NAMED.iter().chain(&SIMULATED).chain(FOR_TESTS).find(|row| row.name == lower).ok_or_else(|| {
             // The name may come from a configuration file and contain any characters.
             let name = name.escape_debug().to_string();
             match UNBUILT.contains(&lower.as_str()) {
@@ -319,6 +319,20 @@ pub const SIMULATED: [NamedOrganization; 1] = [row(
     Copies::One,
 )];
 
+/// Rows for tests of what a layout and a code alone decide.
+#[cfg(feature = "test-choices")]
+const FOR_TESTS: &[NamedOrganization] = &[row(
+    "halves",
+    "two parities, each of half of the data",
+    LayoutChoice::Mirrored,
+    Code::Halves,
+    Update::InPlace,
+    ReadChoice::Direct,
+    Copies::One,
+)];
+#[cfg(not(feature = "test-choices"))]
+const FOR_TESTS: &[NamedOrganization] = &[];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,9 +359,9 @@ mod tests {
             }
         }
         let raid5 = Organization::named("raid5").unwrap().organization;
-        for layout in LayoutChoice::ALL.into_iter().filter(|layout| layout.rotation().is_some()) {
+        for layout in LayoutChoice::ALL.iter().filter(|layout| layout.rotation().is_some()) {
             // Copies are of no consequence where there are none.
-            assert_eq!(Organization { layout, ..raid5 }.name(members, members), "raid5");
+            assert_eq!(Organization { layout: *layout, ..raid5 }.name(members, members), "raid5");
         }
         // Two members with two copies are a mirror, and three sets of copies are not.
         let pairs = Organization::named("raid10").unwrap().organization;

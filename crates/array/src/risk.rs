@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use parlour_units::{Slot, Stripe};
 
 use crate::admin_error::AdminError;
+use crate::code::UnitSet;
 use crate::columns::Columns;
 use crate::core::Core;
 use crate::maintenance::Maintenance;
@@ -63,14 +64,16 @@ impl Core {
     fn is_enough_without(&self, stripe: Stripe, columns: Columns, slot: Slot) -> bool {
         let layout = self.cx.geometry.layout();
         let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
-        let (mut here, mut gone) = (false, 0);
+        let (mut here, mut gone) = (false, UnitSet::NONE);
         for unit in layout.units() {
             let home = layout.locate(stripe, unit);
             let at = self.cx.geometry.absolute(home.at + columns.from);
             here |= home.slot == slot;
             let listed = self.cx.roster.listed.has(home.slot, at, columns.length());
-            gone += u16::from(home.slot == slot || missing.has(unit) || listed);
+            if home.slot == slot || missing.has(unit) || listed {
+                gone.insert(unit);
+            }
         }
-        !here || gone <= self.cx.geometry.fault_tolerance()
+        !here || self.cx.geometry.code().recovers(gone)
     }
 }

@@ -39,8 +39,8 @@ fn passes(organization: Organization) {
 fn each_combination_passes_or_is_refused_with_its_reason() {
     let mut refused: BTreeMap<String, u32> = BTreeMap::new();
     let mut passed = 0;
-    for layout in LayoutChoice::ALL {
-        for code in Code::ALL {
+    for layout in LayoutChoice::ALL.iter().copied() {
+        for code in Code::ALL.iter().copied() {
             for update in Update::ALL {
                 for read in ReadChoice::ALL {
                     let organization = Organization { layout, code, update, read };

@@ -254,7 +254,7 @@ fn creation(layout: LayoutChoice, members: u16) -> Creation {
 
 #[test]
 fn data_and_check_units_are_dealt_out_evenly() {
-    for layout in LayoutChoice::ALL {
+    for layout in LayoutChoice::ALL.iter().copied() {
         for members in [4, 6, 12] {
             let geometry = on_cylinders(&creation(layout, members)).expect("a possible array");
             // With cylinders, each row of parity takes the stripes of one cylinder.

@@ -16,11 +16,41 @@ pub enum Code {
     Copy,
     /// There is one check unit, the exclusive or of all data units.
     Xor,
+    /// There are two check units, each the exclusive or of one half of the data units. Only for
+    /// tests.
+    #[cfg(feature = "test-choices")]
+    Halves,
 }
 
 impl Code {
     /// All choices.
-    pub const ALL: [Code; 3] = [Code::None, Code::Copy, Code::Xor];
+    pub const ALL: &[Code] = &[
+        Code::None,
+        Code::Copy,
+        Code::Xor,
+        #[cfg(feature = "test-choices")]
+        Code::Halves,
+    ];
+
+    /// The coefficients of `checks` check units over `data` data units, by check unit.
+    pub(super) fn coefficients(self, data: u16, checks: u16) -> Vec<Vec<u8>> {
+        match self {
+            #[cfg(feature = "test-choices")]
+            Code::Halves => super::halves::coefficients(data),
+            // (Without check units there are no rows.)
+            Code::None | Code::Copy | Code::Xor => vec![vec![1; data.into()]; checks.into()],
+        }
+    }
+
+    /// The number of check units that are computed from several data units.
+    fn parities(self) -> u16 {
+        match self {
+            Code::None | Code::Copy => 0,
+            Code::Xor => 1,
+            #[cfg(feature = "test-choices")]
+            Code::Halves => 2,
+        }
+    }
 
     /// Checks that the code fits the stripes of a layout.
     pub(crate) fn check_on(self, stripes: Stripes) -> Result<(), RefusedCombination> {
@@ -28,9 +58,11 @@ impl Code {
             (Stripes::Data, Code::None) => Ok(()),
             (Stripes::Data, _) => Err(RefusedCombination::NoCheckUnits),
             (_, Code::None) => Err(RefusedCombination::NoCode),
-            (Stripes::OneDataUnit, Code::Xor) => Err(RefusedCombination::XorOfOne),
-            (Stripes::ManyDataUnits, Code::Copy) => Err(RefusedCombination::CopyOfMany),
-            (Stripes::OneDataUnit, Code::Copy) | (Stripes::ManyDataUnits, Code::Xor) => Ok(()),
+            (Stripes::OneDataUnit, Code::Copy) => Ok(()),
+            (Stripes::OneDataUnit, _) => Err(RefusedCombination::XorOfOne),
+            (Stripes::ManyDataUnits { .. }, Code::Copy) => Err(RefusedCombination::CopyOfMany),
+            (Stripes::ManyDataUnits { checks }, _) if checks == self.parities() => Ok(()),
+            (Stripes::ManyDataUnits { .. }, _) => Err(RefusedCombination::CheckUnits),
         }
     }
 
@@ -42,7 +74,7 @@ impl Code {
     /// Whether check units are computed from several data units. Then an array may have several
     /// parity groups.
     pub fn is_parity(self) -> bool {
-        self == Code::Xor
+        self.parities() > 0
     }
 
     /// The least number of copies of each unit, the first included, that makes sense.

@@ -7,6 +7,8 @@
 
 mod choice;
 mod field;
+#[cfg(feature = "test-choices")]
+mod halves;
 mod set;
 
 use parlour_codec::galois::product;
@@ -28,6 +30,8 @@ pub(crate) struct Table {
     depends: Vec<UnitSet>,
     /// By check unit: the data unit of which it is a copy, if it is one.
     copied: Vec<Option<Unit>>,
+    /// Any so many units can be computed from the others.
+    tolerance: u16,
 }
 
 /// A relation that a scrub can check.
@@ -42,11 +46,7 @@ pub(crate) enum Equation {
 impl Table {
     /// The table of `code` for stripes with these numbers of data units and check units.
     pub(crate) fn new(code: Code, data: u16, checks: u16) -> Table {
-        let row = match code {
-            // (There are no rows.)
-            Code::None | Code::Copy | Code::Xor => vec![1; data.into()],
-        };
-        Table::of(data, vec![row; checks.into()])
+        Table::of(data, code.coefficients(data, checks))
     }
 
     pub(crate) fn of(data: u16, rows: Vec<Vec<u8>>) -> Table {
@@ -59,7 +59,45 @@ impl Table {
             [(unit, 1)] => Some(unit),
             _ => None,
         });
-        Table { data, depends: depends.collect(), copied: copied.collect(), rows }
+        let (depends, copied) = (depends.collect(), copied.collect());
+        let table = Table { data, depends, copied, rows, tolerance: 0 };
+        Table { tolerance: table.any_losses(), ..table }
+    }
+
+    /// How many units can be computed from the others, whichever they are.
+    pub(crate) fn tolerance(&self) -> u16 {
+        self.tolerance
+    }
+
+    /// Whether all of `missing` can be computed from the other units.
+    pub(crate) fn recovers(&self, missing: UnitSet) -> bool {
+        let mut data = self.data().filter(|unit| missing.has(*unit));
+        data.all(|unit| self.decode(unit, missing).is_some())
+    }
+
+    fn any_losses(&self) -> u16 {
+        let checks = self.rows.len() as u16;
+        // A copy of the same unit is left, whichever others are lost.
+        if self.data <= 1 {
+            return checks;
+        }
+        let survived = (1..=checks).take_while(|count| self.survives_any(UnitSet::NONE, 0, *count));
+        survived.count() as u16
+    }
+
+    /// Whether `missing` and any `more` units from number `from` on can be computed.
+    fn survives_any(&self, missing: UnitSet, from: u16, more: u16) -> bool {
+        if more == 0 {
+            return self.recovers(missing);
+        }
+        let units = self.data + self.rows.len() as u16;
+        (from..units)
+            .all(|unit| self.survives_any(missing.or(UnitSet::of(Unit::new(unit))), unit + 1, more - 1))
+    }
+
+    /// The greatest number of check units that are computed, and not copied, from data units.
+    pub(crate) fn sums(&self) -> usize {
+        self.copied.iter().filter(|copied| copied.is_none()).count()
     }
 
     /// Whether there is any redundancy.

@@ -13,7 +13,7 @@ mod sizes;
 mod sound;
 mod stored;
 
-use parlour_units::{Region, Sector, Sectors, Stripe};
+use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 
 use crate::code::Table;
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
@@ -109,7 +109,25 @@ impl Geometry {
 
     /// The number of members, whichever they are, that may fail without loss of data.
     pub fn fault_tolerance(&self) -> u16 {
-        self.layout.check_units()
+        self.code.tolerance()
+    }
+
+    /// Whether the data of all slots that are `lost` can be had from the others.
+    pub(crate) fn survives(&self, lost: impl Fn(Slot) -> bool) -> bool {
+        let slots = || (0..self.members()).map(Slot::new);
+        let lost_beside = |slot: Slot| {
+            let beside = slots().filter(|other| lost(*other) && self.layout.share_stripes(slot, *other));
+            beside.count()
+        };
+        if slots().all(|slot| lost_beside(slot) <= usize::from(self.fault_tolerance())) {
+            return true;
+        }
+        let units = |stripe: Stripe| {
+            let gone = |unit: &Unit| lost(self.layout.locate(stripe, *unit).slot);
+            self.layout.units().filter(gone).collect()
+        };
+        let samples = self.layout.samples();
+        samples.is_some_and(|mut samples| samples.all(|stripe| self.code.recovers(units(stripe))))
     }
 
     /// Whether check units are copies that answer reads. (The parity of a stripe with one data unit

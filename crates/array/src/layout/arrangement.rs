@@ -43,6 +43,9 @@ pub enum Arrangement {
         /// Units in a cylinder.
         units: u16,
     },
+    /// Units from the last member to the first, of which two are check units. Only for tests.
+    #[cfg(feature = "test-choices")]
+    Mirrored,
 }
 
 /// Where the parity of each stripe is placed, and where its data starts (Lee and Katz 1991).
@@ -114,6 +117,18 @@ impl Arrangement {
             | Arrangement::Shadows { copies }
             | Arrangement::Far { copies } => (1, copies - 1),
             Arrangement::Parity(_) | Arrangement::Cylinders { .. } => (members - 1, 1),
+            #[cfg(feature = "test-choices")]
+            Arrangement::Mirrored => super::mirrored::units(members),
+        }
+    }
+
+    /// The number of stripes of a group after which units are placed on the same members again;
+    /// `None` if any units of a stripe are to be thought of as lost together.
+    pub(crate) fn period(self) -> Option<u64> {
+        match self {
+            #[cfg(feature = "test-choices")]
+            Arrangement::Mirrored => Some(1),
+            _ => None,
         }
     }
 
@@ -122,6 +137,8 @@ impl Arrangement {
         match self {
             Arrangement::Concatenated => rows * u64::from(members),
             Arrangement::Striped | Arrangement::Parity(_) => rows,
+            #[cfg(feature = "test-choices")]
+            Arrangement::Mirrored => rows,
             Arrangement::Neighbours { copies } | Arrangement::Shadows { copies } => {
                 rows * u64::from(members / copies)
             }
@@ -154,6 +171,8 @@ impl Arrangement {
                 (member, stripe / n + stripes / n * u)
             }
             Arrangement::Parity(rotation) => (rotation.locate(n, stripe, u), stripe),
+            #[cfg(feature = "test-choices")]
+            Arrangement::Mirrored => (super::mirrored::other(n, u), stripe),
             Arrangement::Cylinders { positions, units } => {
                 let (cylinder, index) = (stripe / u64::from(units), stripe % u64::from(units));
                 (Rotation::LeftSymmetric.locate(n, cylinder, u), cylinder * u64::from(positions) + index)
@@ -193,6 +212,8 @@ impl Arrangement {
                 (row % section * n + column, copy)
             }
             Arrangement::Parity(rotation) => (row, rotation.occupant(n, row, m)),
+            #[cfg(feature = "test-choices")]
+            Arrangement::Mirrored => (row, super::mirrored::other(n, m)),
             Arrangement::Cylinders { positions, units } => {
                 let (cylinder, index) = (row / u64::from(positions), row % u64::from(positions));
                 if index >= u64::from(units) {

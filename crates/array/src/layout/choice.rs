@@ -26,6 +26,9 @@ pub enum LayoutChoice {
     /// One check unit in each stripe; there are cylinders of data and cylinders of parity, each
     /// with one track's worth of free positions.
     Cylinders,
+    /// Two check units in each stripe, on the first members. Only for tests.
+    #[cfg(feature = "test-choices")]
+    Mirrored,
 }
 
 /// Which units a stripe consists of.
@@ -35,8 +38,8 @@ pub(crate) enum Stripes {
     Data,
     /// One data unit, and check units.
     OneDataUnit,
-    /// Several data units, and one check unit.
-    ManyDataUnits,
+    /// Several data units, and so many check units.
+    ManyDataUnits { checks: u16 },
 }
 
 /// What else members have room for.
@@ -52,7 +55,7 @@ pub(crate) enum Room {
 
 impl LayoutChoice {
     /// All choices.
-    pub const ALL: [LayoutChoice; 12] = [
+    pub const ALL: &[LayoutChoice] = &[
         LayoutChoice::Concatenated,
         LayoutChoice::Striped,
         LayoutChoice::Neighbours,
@@ -65,6 +68,8 @@ impl LayoutChoice {
         LayoutChoice::Regions,
         LayoutChoice::Far,
         LayoutChoice::Cylinders,
+        #[cfg(feature = "test-choices")]
+        LayoutChoice::Mirrored,
     ];
 
     /// Which units a stripe consists of.
@@ -73,8 +78,10 @@ impl LayoutChoice {
             LayoutChoice::Concatenated | LayoutChoice::Striped => Stripes::Data,
             LayoutChoice::Neighbours | LayoutChoice::Shadows | LayoutChoice::Far => Stripes::OneDataUnit,
             LayoutChoice::Parity(_) | LayoutChoice::Regions | LayoutChoice::Cylinders => {
-                Stripes::ManyDataUnits
+                Stripes::ManyDataUnits { checks: 1 }
             }
+            #[cfg(feature = "test-choices")]
+            LayoutChoice::Mirrored => Stripes::ManyDataUnits { checks: 2 },
         }
     }
 
@@ -107,7 +114,7 @@ impl LayoutChoice {
         match self.stripes() {
             Stripes::Data => 1,
             Stripes::OneDataUnit => copies.max(2),
-            Stripes::ManyDataUnits => 3,
+            Stripes::ManyDataUnits { checks } => checks + 2,
         }
     }
 
@@ -118,6 +125,8 @@ impl LayoutChoice {
         match self {
             LayoutChoice::Parity(_) => 2,
             LayoutChoice::Cylinders => 3,
+            #[cfg(feature = "test-choices")]
+            LayoutChoice::Mirrored => 4,
             _ => 1,
         }
     }
@@ -169,6 +178,8 @@ impl LayoutChoice {
                 let (positions, units) = positions.expect("a layout in cylinders is kept with them");
                 Arrangement::Cylinders { positions, units }
             }
+            #[cfg(feature = "test-choices")]
+            LayoutChoice::Mirrored => Arrangement::Mirrored,
             LayoutChoice::Regions => return None,
         })
     }

@@ -12,6 +12,8 @@
 
 mod arrangement;
 mod choice;
+#[cfg(feature = "test-choices")]
+mod mirrored;
 mod regions;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
@@ -377,6 +379,14 @@ impl Layout {
             // A region is of consecutive stripes, which belong to the groups in turn.
             Kind::Arranged(_) => self.groups == 1,
         }
+    }
+
+    /// Stripes that show all ways in which units are placed; `None` if any units of a stripe are to
+    /// be thought of as lost together.
+    pub(crate) fn samples(&self) -> Option<impl Iterator<Item = Stripe>> {
+        let Kind::Arranged(arrangement) = &self.kind else { return None };
+        let period = arrangement.period()? * u64::from(self.groups);
+        Some((0..period.min(self.stripes())).map(Stripe::new))
     }
 
     /// The greatest number of stripes in a region.

@@ -236,7 +236,7 @@ impl Maintenance {
         let slots = (0..core.cx.geometry.members()).map(Slot::new);
         let failed = slots.into_iter().find(|slot| core.cx.roster.state(*slot) == SlotState::Failed);
         let Some(slot) =
-            failed.filter(|_| !core.cx.roster.spares().is_empty() && core.cx.geometry.fault_tolerance() > 0)
+            failed.filter(|_| !core.cx.roster.spares().is_empty() && core.cx.geometry.code().has_checks())
         else {
             return;
         };

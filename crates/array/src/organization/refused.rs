@@ -15,6 +15,9 @@ pub enum RefusedCombination {
     /// A copy of several data units does not fit into one check unit.
     #[error("one check unit cannot hold copies of several data units; use code = xor")]
     CopyOfMany,
+    /// The layout and the code have other numbers of check units.
+    #[error("this layout places another number of check units in a stripe than the code computes")]
+    CheckUnits,
     /// Only the layout in regions has logs.
     #[error("this layout has no room for a parity log; use layout = regions to log updates")]
     NoLog,

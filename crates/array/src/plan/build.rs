@@ -11,8 +11,13 @@ use crate::tuning::Tuning;
 /// How a band's check units are brought up to date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
+    /// The old check units and the old content of what is written are read.
     Modify,
+    /// The units that are not written are read.
     Reconstruct,
+    /// What is written and what is not are both missing in part: old content that is missing is
+    /// computed from what is there.
+    Decode,
     /// There is no check unit to update.
     Nothing,
 }

@@ -1,6 +1,7 @@
 //! Writes whose check units are written together with the data, with the strategy that takes the
 //! fewest accesses (Chen §3).
 
+use parlour_codec::galois::product;
 use parlour_units::{Sectors, Unit};
 
 use super::bands::{Band, bands};
@@ -9,7 +10,7 @@ use super::combined;
 use super::pieces::{unmap, write_pieces};
 use super::view::{Lost, Old, StripeView, StripeWrite, is_whole};
 use super::{Plan, Source, Span, Strategy};
-use crate::code::UnitSet;
+use crate::code::{Term, UnitSet};
 use crate::columns::Columns;
 use crate::planted::{Bug, is_planted};
 
@@ -89,6 +90,16 @@ impl Builder {
                     let rest = unwritten(view, band.written);
                     self.reads.extend(rest.map(|unit| (unit, band.columns)));
                 }
+                Method::Decode => {
+                    let mut read = UnitSet::NONE;
+                    for check in view.changed_checks(band.written) {
+                        read = read
+                            .or(old_terms(view, check, band.written)?.iter().map(|term| term.0).collect());
+                    }
+                    let read = view.units().filter(|unit| read.has(*unit));
+                    let read = read.filter(|unit| view.cached(*unit, band.columns).is_none());
+                    self.reads.extend(read.map(|unit| (unit, band.columns)));
+                }
                 Method::Nothing => {}
             }
         }
@@ -128,11 +139,14 @@ impl Builder {
         let mut computed = Vec::new();
         let sums = view.present_checks().filter(|check| view.code().repeats(*check).is_none());
         for check in sums {
-            let result = match read.iter().find(|old| old.unit == check) {
+            // A sum of old content goes to a place of its own: it may contain the check unit itself.
+            let decodes = self.bands.iter().any(|(_, method)| *method == Method::Decode);
+            let result = match read.iter().find(|old| old.unit == check).filter(|_| !decodes) {
                 Some(old) => old.source,
                 None => plan.scratch(hull.length()),
             };
             for (band, method) in self.changing(view, check) {
+                let method = if decodes && method == Method::Modify { Method::Decode } else { method };
                 let place = band.columns;
                 let destination = Span::new(result, place.from - hull.from, place.length());
                 self.compute_check(plan, view, write, (&band, method), (check, destination), read);
@@ -164,6 +178,12 @@ impl Builder {
         };
         let terms = view.code().encode(check);
         match method {
+            Method::Decode => {
+                let of_old = old_terms(view, check, band.written).expect("it was asked for before");
+                let written = terms.filter(|(unit, _)| band.written.has(*unit));
+                let of_old = of_old.into_iter().map(|(unit, by)| (old(unit), by));
+                plan.sum(destination, of_old.chain(written.map(|(unit, by)| (new(unit), by))));
+            }
             Method::Modify => {
                 let written = terms.filter(|(unit, _)| band.written.has(*unit));
                 plan.add(destination, written.flat_map(|(unit, by)| [(old(unit), by), (new(unit), by)]));
@@ -243,11 +263,29 @@ fn possible(view: StripeView<'_>, band: &Band, preferred: Method) -> Option<Meth
         return (!missing_written).then_some(Method::Nothing);
     }
     match (missing_written, missing_rest, preferred) {
-        (true, true, _) => None,
+        (true, true, _) => Some(Method::Decode),
         (true, false, _) => Some(Method::Reconstruct),
         (false, true, _) => Some(Method::Modify),
         (false, false, preferred) => Some(preferred),
     }
+}
+
+/// The old content, without that of missing units, that the new content of `check` is a sum of,
+/// beside the new content of what is `written`. `None` if it cannot be computed.
+fn old_terms(view: StripeView<'_>, check: Unit, written: UnitSet) -> Option<Vec<Term>> {
+    let code = view.code();
+    let mut terms = vec![(check, 1)];
+    for (unit, by) in code.encode(check).filter(|(unit, _)| written.has(*unit)) {
+        match view.missing.has(unit) {
+            false => terms.push((unit, by)),
+            true => {
+                let of_unit = code.decode(unit, view.missing)?;
+                terms.extend(of_unit.into_iter().map(|(other, factor)| (other, product(by, factor))));
+            }
+        }
+    }
+    let sum = |unit: Unit| terms.iter().filter(|term| term.0 == unit).fold(0, |sum, term| sum ^ term.1);
+    Some(view.units().map(|unit| (unit, sum(unit))).filter(|(_, by)| *by != 0).collect())
 }
 
 /// The data units that are not written and on which present check units depend.

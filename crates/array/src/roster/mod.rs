@@ -296,12 +296,8 @@ impl Roster {
 
     /// Whether the data of `slot` could be had from the other members.
     pub(crate) fn can_lose(&self, geometry: &Geometry, slot: Slot) -> bool {
-        let others = (0..self.slots.len() as u16).map(Slot::new).filter(|other| {
-            *other != slot
-                && geometry.layout().share_stripes(slot, *other)
-                && self.state(*other) != SlotState::Active
-        });
-        others.count() < usize::from(geometry.fault_tolerance())
+        let beside = |other: Slot| geometry.layout().share_stripes(slot, other);
+        geometry.survives(|other| other == slot || beside(other) && self.state(other) != SlotState::Active)
     }
 }
 

@@ -98,8 +98,8 @@ impl Stripes {
             return;
         }
         let columns = hull(&cx.jobs.stripe(id).pieces).expect("a write writes something");
-        let check = Unit::new(cx.geometry.layout().data_units());
-        if bad_blocks::record(cx, Window { stripe, columns }, check).is_err() {
+        let mut checks = checks(cx);
+        if checks.any(|check| bad_blocks::record(cx, Window { stripe, columns }, check).is_err()) {
             durable.bitmap_mut().give_records_up(cx, region);
         }
     }
@@ -112,10 +112,9 @@ impl Stripes {
         if blind != Blind::Writes {
             return Gate::Pass;
         }
-        let check = Unit::new(cx.geometry.layout().data_units());
         for piece in job.pieces.clone() {
             let window = Window { stripe, columns: piece.columns };
-            if bad_blocks::record(cx, window, check).is_err() {
+            if checks(cx).any(|check| bad_blocks::record(cx, window, check).is_err()) {
                 return Gate::Ends(Err(RequestError::Lost));
             }
         }
@@ -135,9 +134,17 @@ impl Stripes {
         job.blind = Blind::Wrote;
         let (stripe, pieces) = (job.window.stripe, job.pieces.clone());
         self.let_go_of_stripe(cx, logs, id);
-        let check = Unit::new(cx.geometry.layout().data_units());
         for piece in pieces {
-            self.start_repair(cx, id, Window { stripe, columns: piece.columns }, UnitSet::of(check));
+            for check in checks(cx) {
+                self.start_repair(cx, id, Window { stripe, columns: piece.columns }, UnitSet::of(check));
+            }
         }
     }
+}
+
+/// The check units of a stripe.
+fn checks(cx: &Context) -> impl Iterator<Item = Unit> + use<> {
+    let layout = cx.geometry.layout();
+    let data = layout.data_units();
+    (data..data + layout.check_units()).map(Unit::new)
 }

@@ -72,14 +72,15 @@ impl Stripes {
     pub(crate) fn start_stripe(&mut self, cx: &mut Context, work: StripeWork) -> JobId {
         let StripeWork { purpose, window, host, payload, pieces, content, durable, targets } = work;
         let layout = cx.geometry.layout();
-        let width = u64::from(layout.data_units() + layout.check_units()) + 1;
+        let results = cx.geometry.code().sums().max(1);
+        let width = u64::from(layout.data_units() + layout.check_units()) + results as u64;
         let class = match purpose {
             Purpose::Read | Purpose::Write | Purpose::Repair { .. } => Class::Foreground,
             Purpose::Rebuild { .. } | Purpose::Resync { .. } => Class::Rebuild,
             Purpose::Scrub { .. } => Class::Scrub,
         };
         let hull = hull(&pieces).map_or(window.columns.length(), Columns::length);
-        // The greatest memory that any plan on these columns takes: every unit and a result. Zeroes
+        // The greatest memory that any plan on these columns takes: every unit and each result. Zeroes
         // that cover the whole stripe take none.
         let memory = if content.unmaps() && is_whole(layout, &pieces) { Sectors::ZERO } else { hull * width };
         let job = StripeJob {

@@ -122,8 +122,8 @@ impl Case {
         };
         let mut organization = row.organization;
         if let Some(layout) = &self.layout {
-            let known = LayoutChoice::ALL.into_iter().find(|choice| format!("{choice:?}") == *layout);
-            organization.layout = known.expect("a known layout");
+            let known = LayoutChoice::ALL.iter().find(|choice| format!("{choice:?}") == *layout);
+            organization.layout = *known.expect("a known layout");
         }
         // Which copy answers must not depend on when accesses are answered.
         if organization.code == parlour_array::organization::Code::Copy {

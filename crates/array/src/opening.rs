@@ -153,18 +153,7 @@ impl Array {
         let mut commits = std::mem::take(&mut opening.commits);
         let Opening { assembly, members, spares, tuning, read_only, force, session, .. } = &opening;
         let (superblock, geometry) = (&assembly.superblock, &assembly.geometry);
-        if !assembly.survives() {
-            return Err(AssemblyError::TooManyMissing {
-                missing: missing_names(assembly),
-                tolerance: geometry.fault_tolerance(),
-            });
-        }
-        if !superblock.writable && !read_only {
-            return Err(AssemblyError::WritingUnsafe);
-        }
-        if geometry.floats() && superblock.session_number != FIRST_SESSION {
-            return Err(AssemblyError::SlotsLost);
-        }
+        check_whole_enough(assembly, *read_only)?;
         let mut map = assembly.newest_bitmap(&opening.bitmaps);
         let (table, table_sequence) = assembly.newest_table(&opening.tables);
         let table = table.unwrap_or_default();
@@ -173,44 +162,22 @@ impl Array {
         if !superblock.clean && !redo || logged && table.is_empty() {
             map.resync.merge(&map.dirty);
         }
-        let mut implausible = beyond(assembly, &opening.bitmaps, &opening.tables, &opening.bad_block_logs);
-        let slots = || (0..geometry.members()).map(Slot::new);
         commits.resize_with(usize::from(geometry.members()), CommitLogContent::default);
-        let beyond = slots().filter(|slot| commits[slot.as_usize()].beyond);
-        implausible.extend(beyond.map(|slot| Event::Implausible { slot, what: "commit log" }));
+        let implausible = implausible(&opening, &commits);
         let damaged = if redo { damaged_commit_logs(assembly, &commits) } else { Vec::new() };
         if redo && !superblock.clean {
             unrecoverable(assembly, &commits, &damaged, &mut map);
         }
-        let taken_on_trust = trusted_regions(assembly, &map);
-        let starts_over = *force && !taken_on_trust.is_empty();
-        if *force {
-            // With `force`, parity that stands in for missing data defines that data: it fits by
-            // definition. A rebuild that was under way starts over, so that this holds for the
-            // whole member. (With several sublogs, or several groups without logs, some stripes of
-            // a region have no unit on the missing member: those are still to be resynced.)
-            let astray = is_planted(Bug::ForceTrustsAllGroups) && !geometry.is_logged();
-            let all_stripes = geometry.layout().regions_are_whole() || astray;
-            taken_on_trust.into_iter().filter(|_| all_stripes).for_each(|region| map.resync.clear(region));
-        } else {
-            refuse_trust(assembly, taken_on_trust.len() as u32)?;
-        }
+        let starts_over = trust(assembly, *force, &mut map)?;
         let live = (superblock.clean || redo) && geometry.layout().logs().is_some() && map.dirty.count() > 0;
         if *read_only && assembly.is_degraded() && live {
             return Err(AssemblyError::ReadOnlyNeedsWriting);
         }
-        let numbered = superblock.session_number < LAST_OPENING && superblock.sequence < LAST_SUPERBLOCK;
-        if !numbered && !*read_only {
-            let (session, sequence) = (superblock.session_number, superblock.sequence);
-            return Err(AssemblyError::NumbersUsedUp { session, sequence });
+        if !*read_only {
+            check_numbers(superblock)?;
         }
         let session_number = superblock.session_number + 1;
         let first_sequence = first_sequence(session_number);
-        let mut sessions = vec![*session];
-        // An opening that did not come to its end has written no data: members that were absent in
-        // it have missed nothing.
-        let vain = usize::from(superblock.opening);
-        sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
         let found = commits.into_iter().map(|content| content.found).collect();
         let logs = open_logs(&opening, &map, table, found, first_sequence);
         if *read_only && logs.is_to_be_recovered() {
@@ -220,43 +187,96 @@ impl Array {
         // return.
         let standing = standings(assembly, members, tuning.bitmap && !starts_over);
         returning::merge_out_of_sync(&mut map, &standing);
-        let superblocks = SuperblocksStart {
-            name: superblock.name.clone(),
-            created: superblock.created,
-            sequence: superblock.sequence,
-            session_number,
-            sessions,
-            table: superblock.table.clone(),
-            recorded: superblock.recorded,
-            frontier: if starts_over { 0 } else { recorded_frontier(assembly) },
-        };
+        let frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
+        let superblocks = superblocks_of(superblock, *session, frontier);
         let bitmap = Bitmap::new(map, session_number, geometry.layout().region_count(), !read_only);
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
         let (bad_blocks, listed) = BadBlocks::newest(assembly, &opening.bad_block_logs, session_number);
         let durable = Durable::new(superblocks, bitmap, table_sequence, bad_blocks, !read_only);
         let mut roster = Roster::new(standing, spares.clone(), Floats::new(geometry), listed);
         roster.note_superblocks(superblocks_found(assembly));
-        let start = Start {
-            geometry: geometry.clone(),
-            tuning: *tuning,
-            simulated,
-            identity: superblock.array,
-            mode,
-            writes: !read_only,
-            roster,
-        };
+        let (geometry, tuning, identity) = (geometry.clone(), *tuning, superblock.array);
+        let start = Start { geometry, tuning, simulated, identity, mode, writes: !read_only, roster };
         let mut array = Array { rooms: Rooms::new(start, durable, logs, now) };
         let cause = FailureCause::Older;
-        array.rooms.core.cx.events.extend(older.into_iter().map(|slot| Event::MemberFailed { slot, cause }));
-        let report = |slot| Event::CommitLogDamaged { slot };
-        array.rooms.core.cx.events.extend(damaged.into_iter().map(report));
-        array.rooms.core.cx.events.extend(implausible);
-        array.rooms.core.durable.inform_members(&array.rooms.core.cx);
-        let Rooms { core, maintenance, .. } = &mut array.rooms;
-        maintenance.take_up(core);
-        array.rooms.core.logs.start_recovery();
-        array.rooms.work();
+        let failed = older.into_iter().map(|slot| Event::MemberFailed { slot, cause });
+        let damaged = damaged.into_iter().map(|slot| Event::CommitLogDamaged { slot });
+        array.rooms.begin(failed.chain(damaged).chain(implausible));
         Ok(array)
+    }
+}
+
+/// Metadata of members with numbers that no session can have given.
+fn implausible(opening: &Opening, commits: &[CommitLogContent]) -> Vec<Event> {
+    let Opening { assembly, bitmaps, tables, bad_block_logs, .. } = opening;
+    let mut implausible = beyond(assembly, bitmaps, tables, bad_block_logs);
+    let commits = (0..).map(Slot::new).zip(commits).filter(|(_, content)| content.beyond);
+    implausible.extend(commits.map(|(slot, _)| Event::Implausible { slot, what: "commit log" }));
+    implausible
+}
+
+/// Checks that there are enough members, and that they can be opened in this way.
+fn check_whole_enough(assembly: &Assembly, read_only: bool) -> Result<(), AssemblyError> {
+    let (superblock, geometry) = (&assembly.superblock, &assembly.geometry);
+    if !assembly.survives() {
+        return Err(AssemblyError::TooManyMissing {
+            missing: missing_names(assembly),
+            tolerance: geometry.fault_tolerance(),
+        });
+    }
+    if !superblock.writable && !read_only {
+        return Err(AssemblyError::WritingUnsafe);
+    }
+    if geometry.floats() && superblock.session_number != FIRST_SESSION {
+        return Err(AssemblyError::SlotsLost);
+    }
+    Ok(())
+}
+
+/// Checks that numbers for another session and its superblocks are left.
+fn check_numbers(superblock: &Superblock) -> Result<(), AssemblyError> {
+    let (session, sequence) = (superblock.session_number, superblock.sequence);
+    match session < LAST_OPENING && sequence < LAST_SUPERBLOCK {
+        true => Ok(()),
+        false => Err(AssemblyError::NumbersUsedUp { session, sequence }),
+    }
+}
+
+/// Deals with regions whose parity stands in for missing data and may not fit. Returns whether a
+/// rebuild that was under way starts over.
+fn trust(assembly: &Assembly, force: bool, map: &mut StoredBitmap) -> Result<bool, AssemblyError> {
+    let taken_on_trust = trusted_regions(assembly, map);
+    if !force {
+        return refuse_trust(assembly, taken_on_trust.len() as u32).map(|()| false);
+    }
+    // With `force`, parity that stands in for missing data defines that data: it fits by
+    // definition. A rebuild that was under way starts over, so that this holds for the whole
+    // member. (With several sublogs, or several groups without logs, some stripes of a region have
+    // no unit on the missing member: those are still to be resynced.)
+    let geometry = &assembly.geometry;
+    let astray = is_planted(Bug::ForceTrustsAllGroups) && !geometry.is_logged();
+    let all_stripes = geometry.layout().regions_are_whole() || astray;
+    let starts_over = !taken_on_trust.is_empty();
+    taken_on_trust.into_iter().filter(|_| all_stripes).for_each(|region| map.resync.clear(region));
+    Ok(starts_over)
+}
+
+/// The superblocks of a new session.
+fn superblocks_of(superblock: &Superblock, session: Identity, frontier: u64) -> SuperblocksStart {
+    let mut sessions = vec![session];
+    // An opening that did not come to its end has written no data: members that were absent in it
+    // have missed nothing.
+    let vain = usize::from(superblock.opening);
+    sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
+    SuperblocksStart {
+        name: superblock.name.clone(),
+        created: superblock.created,
+        sequence: superblock.sequence,
+        session_number: superblock.session_number + 1,
+        sessions,
+        table: superblock.table.clone(),
+        recorded: superblock.recorded,
+        frontier,
     }
 }
 

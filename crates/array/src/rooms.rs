@@ -22,7 +22,7 @@ use crate::maintenance::Maintenance;
 use crate::mode::Mode;
 use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
-use crate::status::FailureCause;
+use crate::status::{Event, FailureCause};
 use crate::stripe::Stripes;
 use crate::update;
 
@@ -41,6 +41,16 @@ impl Rooms {
         let stripes = Stripes::new(builder, &start.tuning);
         let core = Core { cx: Context::new(start, now), durable, logs, stripes, stop: None };
         Rooms { core, maintenance: Maintenance::default(), hosts: Hosts::default() }
+    }
+
+    /// The array was opened: what is known is reported, and what follows from it begins.
+    pub(crate) fn begin(&mut self, events: impl Iterator<Item = Event>) {
+        let Rooms { core, maintenance, .. } = self;
+        core.cx.events.extend(events);
+        core.durable.inform_members(&core.cx);
+        maintenance.take_up(core);
+        core.logs.start_recovery();
+        self.work();
     }
 
     /// Advances the time, does `change`, and lets all jobs go on that can.

@@ -200,17 +200,7 @@ impl Superblock {
     /// # Errors
     /// There is none, or none that this version can use.
     pub fn decode(block: &[u8]) -> Result<Superblock, SuperblockError> {
-        let mut from = Reader::new(block);
-        if from.array() != MAGIC {
-            return Err(SuperblockError::Absent);
-        }
-        let version = from.u32();
-        if block.len() != SUPERBLOCK_BYTES || !seal_holds(block, CHECKSUM_AT) {
-            return Err(SuperblockError::Damaged);
-        }
-        if version != FORMAT_VERSION {
-            return Err(SuperblockError::Version(version));
-        }
+        let mut from = unseal(block)?;
         let (_checksum, _compatible) = (from.u32(), from.u64());
         let (read_only_compatible, incompatible) = (from.u64(), from.u64());
         if incompatible & !KNOWN_INCOMPATIBLE != 0 {
@@ -338,6 +328,22 @@ impl EntryState {
             _ => return None,
         })
     }
+}
+
+/// Checks that this is a whole superblock of this version. Returns a reader behind the version.
+fn unseal(block: &[u8]) -> Result<Reader<'_>, SuperblockError> {
+    let mut from = Reader::new(block);
+    if from.array() != MAGIC {
+        return Err(SuperblockError::Absent);
+    }
+    let version = from.u32();
+    if block.len() != SUPERBLOCK_BYTES || !seal_holds(block, CHECKSUM_AT) {
+        return Err(SuperblockError::Damaged);
+    }
+    if version != FORMAT_VERSION {
+        return Err(SuperblockError::Version(version));
+    }
+    Ok(from)
 }
 
 /// The features that a reader of an array of this geometry must know.

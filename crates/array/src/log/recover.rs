@@ -214,29 +214,14 @@ impl Logs {
         let mut plan = Plan::of(Strategy::Redo);
         redo.fill_blanks(&mut plan, recovery);
         let (mut verdict, mut changed, mut torn) = (Verdict::default(), Vec::new(), BTreeSet::new());
-        let mut sums = sums.iter();
+        let mut sums = sums.iter().copied();
         for (number, run) in redo.runs.iter().enumerate() {
-            // By record: the columns in which its difference is missing.
-            let mut missing: BTreeMap<usize, Vec<Columns>> = BTreeMap::new();
-            for column in (run.columns.from.get()..run.columns.to.get()).map(Sectors::new) {
-                let sum = *sums.next().expect("each sector was read");
-                let chain = recovery.chain(&redo.stripes[&run.stripe], run.unit, column);
-                match chain.position(sum) {
-                    Some(_) if is_planted(Bug::RecoverySkipsRecords) => {}
-                    Some(position) => {
-                        for (index, _) in &chain.links[position..] {
-                            lengthen(missing.entry(*index).or_default(), column);
-                        }
-                    }
-                    None if chain.whole_last => {
-                        torn.insert((run.stripe, column));
-                    }
-                    None => {
-                        let from = column.round_down(cx.geometry.block());
-                        verdict.damaged.insert((run.stripe, run.unit, from));
-                    }
-                }
-            }
+            let of_run = sums.by_ref().take(run.columns.length().get() as usize);
+            let found = compare_run(recovery, redo, run, of_run);
+            torn.extend(found.torn.into_iter().map(|column| (run.stripe, column)));
+            let blocks = found.damaged.into_iter().map(|column| column.round_down(cx.geometry.block()));
+            verdict.damaged.extend(blocks.map(|from| (run.stripe, run.unit, from)));
+            let missing = found.missing;
             for (index, parts) in &missing {
                 let payload = redo.payloads[index];
                 let told = recovery.records[*index].committed.record.columns.from;
@@ -439,6 +424,37 @@ impl Logs {
         recovery.block_by_block |= failures.iter().any(|failure| failure.fault == Fault::Unreadable);
         (recovery.redone, recovery.lost) = (0, false);
     }
+}
+
+/// How the sectors of a run stand to their records.
+#[derive(Default)]
+struct Compared {
+    /// By record: the columns in which its difference is missing.
+    missing: BTreeMap<usize, Vec<Columns>>,
+    /// Columns in which a write of the whole stripe was cut off.
+    torn: Vec<Sectors>,
+    /// Columns that contain nothing that was written there.
+    damaged: Vec<Sectors>,
+}
+
+/// Finds the place of each sector of a run in its chain. `sums` are the sectors' checksums.
+fn compare_run(recovery: &Recovery, redo: &Redo, run: &Run, sums: impl Iterator<Item = u64>) -> Compared {
+    let mut compared = Compared::default();
+    let columns = (run.columns.from.get()..run.columns.to.get()).map(Sectors::new);
+    for (column, sum) in columns.zip(sums) {
+        let chain = recovery.chain(&redo.stripes[&run.stripe], run.unit, column);
+        match chain.position(sum) {
+            Some(_) if is_planted(Bug::RecoverySkipsRecords) => {}
+            Some(position) => {
+                for (index, _) in &chain.links[position..] {
+                    lengthen(compared.missing.entry(*index).or_default(), column);
+                }
+            }
+            None if chain.whole_last => compared.torn.push(column),
+            None => compared.damaged.push(column),
+        }
+    }
+    compared
 }
 
 /// Adds `column` to `parts`, all of which lie before it.

@@ -10,7 +10,7 @@ use crate::format::segment::RecordKind;
 use crate::ids::JobId;
 use crate::job::{Blind, Kind, Purpose, StripeJob};
 use crate::log::Logs;
-use crate::plan::{LogMethod, Lost, StripeView, StripeWrite};
+use crate::plan::{Behind, Builder, LogMethod, Lost, Plan, StripeView, StripeWrite};
 use crate::planted::{Bug, is_planted};
 use crate::stripe::state::Stripes;
 use crate::update;
@@ -40,56 +40,8 @@ impl Stripes {
         let view = StripeView { cached: &cached, floats, ..cx.roster.view(&cx.geometry, stripe) };
         let plan = &mut job.plan;
         plan.clear();
-        let builder = &mut self.builder;
-        match stripe_job.purpose {
-            // The unit's member is there but cannot read it, and the parity does not fit.
-            Purpose::Read if unsynced && !stripe_job.targets.is_empty() => Err(Lost),
-            // A unit that is on no member is not computed from parity that lacks records.
-            Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
-            Purpose::Rebuild { .. } if outdated && view.any_data(stripe_job.targets) => Err(Lost),
-            Purpose::Read => {
-                builder.read_degraded(plan, view.without(stripe_job.targets), &stripe_job.pieces)
-            }
-            Purpose::Write => {
-                let StripeJob { pieces, content, durable, fragments, reservations, method, .. } =
-                    stripe_job.as_ref();
-                let write = StripeWrite { pieces, content: *content, durable: *durable };
-                if stripe_job.blind != Blind::No {
-                    return builder.write_data_alone(plan, view, write);
-                }
-                let told = if reservations.is_empty() { &[][..] } else { fragments };
-                update::plan(builder, plan, view, write, *method, told)
-            }
-            // Parity that may not fit its data would make good data bad; the parity itself is
-            // computed from the data alone.
-            Purpose::Repair { .. }
-                if unsynced && view.any_data(stripe_job.targets) && !is_planted(Bug::RepairFromUnsynced) =>
-            {
-                Err(Lost)
-            }
-            Purpose::Repair { .. } if stripe_job.probe.is_under_way() => {
-                builder.probe(plan, view, stripe_job.targets, stripe_job.window.columns);
-                Ok(())
-            }
-            Purpose::Repair { .. } => {
-                let columns = stripe_job.window.columns;
-                builder.reconstruct(plan, view, stripe_job.targets, columns, &behind, true)
-            }
-            Purpose::Resync { .. } if stripe_job.targets.is_empty() => Ok(()),
-            Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
-                let columns = stripe_job.window.columns;
-                builder.reconstruct(plan, view, stripe_job.targets, columns, &[], false)
-            }
-            Purpose::Scrub { .. } if stripe_job.repairing => {
-                let columns = stripe_job.window.columns;
-                builder.reconstruct(plan, view, stripe_job.targets, columns, &[], false)
-            }
-            Purpose::Scrub { .. } if view.missing.is_empty() => {
-                builder.verify(plan, view, stripe_job.window.columns);
-                Ok(())
-            }
-            Purpose::Scrub { .. } => Err(Lost),
-        }
+        let doubt = Doubt { unsynced, outdated };
+        plan_job(&mut self.builder, plan, view, stripe_job, doubt, &behind)
     }
 
     pub(super) fn run(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
@@ -138,4 +90,73 @@ impl Stripes {
             logs.want_parity(cx, durable, region);
         }
     }
+}
+
+/// What is in doubt about a stripe's check units.
+#[derive(Clone, Copy)]
+struct Doubt {
+    /// They do not fit the data, or may not.
+    unsynced: bool,
+    /// They lack records that are given up.
+    outdated: bool,
+}
+
+/// Plans what a job is to do. `behind` are the records that its stripe's parity lacks.
+fn plan_job(
+    builder: &mut Builder,
+    plan: &mut Plan,
+    view: StripeView<'_>,
+    job: &StripeJob,
+    Doubt { unsynced, outdated }: Doubt,
+    behind: &[Behind],
+) -> Result<(), Lost> {
+    let (targets, columns) = (job.targets, job.window.columns);
+    match job.purpose {
+        // The unit's member is there but cannot read it, and the parity does not fit.
+        Purpose::Read if unsynced && !targets.is_empty() => Err(Lost),
+        // A unit that is on no member is not computed from parity that lacks records.
+        Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
+        Purpose::Rebuild { .. } if outdated && view.any_data(targets) => Err(Lost),
+        Purpose::Read => builder.read_degraded(plan, view.without(targets), &job.pieces),
+        Purpose::Write => plan_write(builder, plan, view, job),
+        // Parity that may not fit its data would make good data bad; the parity itself is computed
+        // from the data alone.
+        Purpose::Repair { .. }
+            if unsynced && view.any_data(targets) && !is_planted(Bug::RepairFromUnsynced) =>
+        {
+            Err(Lost)
+        }
+        Purpose::Repair { .. } if job.probe.is_under_way() => {
+            builder.probe(plan, view, targets, columns);
+            Ok(())
+        }
+        Purpose::Repair { .. } => builder.reconstruct(plan, view, targets, columns, behind, true),
+        Purpose::Resync { .. } if targets.is_empty() => Ok(()),
+        Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
+            builder.reconstruct(plan, view, targets, columns, &[], false)
+        }
+        Purpose::Scrub { .. } if job.repairing => {
+            builder.reconstruct(plan, view, targets, columns, &[], false)
+        }
+        Purpose::Scrub { .. } if view.missing.is_empty() => {
+            builder.verify(plan, view, columns);
+            Ok(())
+        }
+        Purpose::Scrub { .. } => Err(Lost),
+    }
+}
+
+fn plan_write(
+    builder: &mut Builder,
+    plan: &mut Plan,
+    view: StripeView<'_>,
+    job: &StripeJob,
+) -> Result<(), Lost> {
+    let StripeJob { pieces, content, durable, fragments, reservations, method, .. } = job;
+    let write = StripeWrite { pieces, content: *content, durable: *durable };
+    if job.blind != Blind::No {
+        return builder.write_data_alone(plan, view, write);
+    }
+    let told = if reservations.is_empty() { &[][..] } else { fragments };
+    update::plan(builder, plan, view, write, *method, told)
 }

@@ -131,25 +131,10 @@ impl Stripes {
         id: JobId,
         failures: &[FailedAccess],
     ) {
-        let written = self.has_perhaps_written(cx, id);
-        let job = cx.jobs.stripe(id);
-        job.attempts += 1;
-        job.wrote |= written;
-        let (purpose, attempts, region) = (job.purpose, job.attempts, job.region);
         let no_space = failures.iter().any(|failure| failure.fault.is_of_space());
-        if purpose == Purpose::Write
-            && (no_space || cx.still_standing(failures))
-            && cx.jobs.stripe(id).wrote
-            && !(no_space && logs.leave_to_redo(cx, durable, id))
-        {
-            // Some units may be written and some not.
-            self.give_up_landing(cx, logs, id);
-            durable.bitmap_mut().mark_to_resync(cx, region);
-            self.lose_missing(cx, durable, id);
-        }
-        // In all other cases in which a committed write failed, its member is gone, and the parity
-        // shows what that member should hold.
-        self.end_landing(cx, logs, id);
+        self.settle_broken_write(cx, durable, logs, id, failures);
+        let job = cx.jobs.stripe(id);
+        let (purpose, attempts) = (job.purpose, job.attempts);
         if no_space {
             self.refuse(cx, durable, logs, id);
             return;
@@ -168,32 +153,80 @@ impl Stripes {
         // A member that was failed for the error is gone: its sectors do not count as unreadable.
         let stands = |failure: &&FailedAccess| cx.roster.slot_of(failure.member).is_some();
         let unreadable = failures.iter().filter(stands).any(|failure| failure.fault == Fault::Unreadable);
+        match unreadable {
+            true => self.go_on_without_unreadable(cx, durable, logs, id, failures),
+            // A member is gone, perhaps the one with the unit to be repaired: the job that waits
+            // plans again for the members that are left.
+            false => match purpose {
+                Purpose::Repair { .. } if is_planted(Bug::RepairLostWithMember) => {
+                    self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
+                }
+                Purpose::Repair { .. } => self.end_stripe(cx, durable, logs, id, Ok(())),
+                _ => self.replan(cx, id),
+            },
+        }
+    }
+
+    /// A write whose plan failed may be done in part: then its region is to be resynced. Its data
+    /// is on its members, as far as it will ever be.
+    fn settle_broken_write(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+        failures: &[FailedAccess],
+    ) {
+        let written = self.has_perhaps_written(cx, id);
+        let no_space = failures.iter().any(|failure| failure.fault.is_of_space());
+        let job = cx.jobs.stripe(id);
+        job.attempts += 1;
+        job.wrote |= written;
+        let (purpose, region) = (job.purpose, job.region);
+        if purpose == Purpose::Write
+            && (no_space || cx.still_standing(failures))
+            && cx.jobs.stripe(id).wrote
+            && !(no_space && logs.leave_to_redo(cx, durable, id))
+        {
+            // Some units may be written and some not.
+            self.give_up_landing(cx, logs, id);
+            durable.bitmap_mut().mark_to_resync(cx, region);
+            self.lose_missing(cx, durable, id);
+        }
+        // In all other cases in which a committed write failed, its member is gone, and the parity
+        // shows what that member should hold.
+        self.end_landing(cx, logs, id);
+    }
+
+    /// A job goes on although a member that stands could not read something.
+    fn go_on_without_unreadable(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+        failures: &[FailedAccess],
+    ) {
+        let purpose = cx.jobs.stripe(id).purpose;
         match purpose {
             // A lost unit cannot be computed from an unreadable one, unless another copy is left.
             Purpose::Rebuild { .. } | Purpose::Resync { .. }
-                if unreadable && !self.begin_again_from_another_copy(cx, id, failures) =>
+                if !self.begin_again_from_another_copy(cx, id, failures) =>
             {
                 if !self.pass_over(cx, durable, logs, id) {
                     self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
                 }
             }
-            Purpose::Repair { parent } if unreadable && self.halve_repair(cx, durable, logs, id, parent) => {}
-            Purpose::Repair { .. } if unreadable && self.reads_back(cx, id, failures) => {}
-            Purpose::Repair { .. } if unreadable && self.probe_target(cx, id) => self.replan(cx, id),
+            Purpose::Repair { parent } if self.halve_repair(cx, durable, logs, id, parent) => {}
+            Purpose::Repair { .. } if self.reads_back(cx, id, failures) => {}
+            Purpose::Repair { .. } if self.probe_target(cx, id) => self.replan(cx, id),
             // If there is another copy, it is read next, and both are rewritten from it.
-            Purpose::Repair { .. } if unreadable && self.repair_more(cx, id, failures) => self.replan(cx, id),
-            Purpose::Repair { .. } if unreadable || is_planted(Bug::RepairLostWithMember) => {
-                self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
-            }
-            // A member is gone, perhaps the one with the unit to be repaired: the job that waits
-            // plans again for the members that are left.
-            Purpose::Repair { .. } => {
-                self.end_stripe(cx, durable, logs, id, Ok(()));
-            }
-            Purpose::Read if unreadable && !cx.may_repair() && self.repair_more(cx, id, failures) => {
+            Purpose::Repair { .. } if self.repair_more(cx, id, failures) => self.replan(cx, id),
+            Purpose::Repair { .. } => self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost)),
+            Purpose::Read if !cx.may_repair() && self.repair_more(cx, id, failures) => {
                 self.replan(cx, id);
             }
-            _ if unreadable => {
+            _ => {
                 // The repair needs the stripe's lock.
                 self.let_go_of_stripe(cx, logs, id);
                 for failure in failures.iter().filter(|failure| failure.fault == Fault::Unreadable) {
@@ -203,7 +236,6 @@ impl Stripes {
                     self.stripe_repaired(cx, durable, logs, id, false);
                 }
             }
-            _ => self.replan(cx, id),
         }
     }
 

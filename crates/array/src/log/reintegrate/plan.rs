@@ -231,21 +231,7 @@ impl Logs {
                 part.iter().copied().zip(chunk_buffers.iter().copied()).collect();
             self.plan_applies(plan, runs, &parity, &reintegration, &sources, part);
         }
-        plan.next_phase();
-        if logged {
-            plan_checksums(plan, runs, &parity);
-            plan.next_phase();
-            plan.commit_before = Some(plan.phase());
-        }
-        let forgotten = usize::from(is_planted(Bug::LogTruncatedBeforeParity));
-        for (run, buffer) in runs.iter().zip(&parity).skip(forgotten) {
-            plan.write(
-                run.member,
-                run.at,
-                Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length),
-                false,
-            );
-        }
+        plan_parity_writes(plan, runs, &parity, logged);
         let mut reintegration = reintegration;
         reintegration.buffers = parity;
         reintegration.buffers.extend(chunk_buffers);
@@ -365,6 +351,21 @@ impl Logs {
             .collect();
         taken.sort_unstable();
         (taken.len() > 1).then(|| taken[(taken.len() - 1) / 2])
+    }
+}
+
+/// Writes the parity of a pass; if it is told in intents (`told`), once these are durable.
+fn plan_parity_writes(plan: &mut Plan, runs: &[Run], parity: &[BufferId], told: bool) {
+    plan.next_phase();
+    if told {
+        plan_checksums(plan, runs, parity);
+        plan.next_phase();
+        plan.commit_before = Some(plan.phase());
+    }
+    let forgotten = usize::from(is_planted(Bug::LogTruncatedBeforeParity));
+    for (run, buffer) in runs.iter().zip(parity).skip(forgotten) {
+        let span = Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length);
+        plan.write(run.member, run.at, span, false);
     }
 }
 

@@ -23,7 +23,8 @@ use found::Mutant;
 use judge::Verdict;
 
 /// The modules in which every change must be caught: codes, logging, recovery, plans, repair,
-/// rebuild, bad blocks, the information that is kept for returning members, and the routing between them.
+/// rebuild, bad blocks, the information that is kept for returning members, and the routing between
+/// these.
 const MODULES: [&str; 18] = [
     "crates/array/src/code",
     "crates/array/src/core.rs",

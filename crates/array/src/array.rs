@@ -1,4 +1,5 @@
-//! The array itself: it takes inputs from its driver and answers with effects to carry out.
+//! The array's public face: it takes inputs from its driver and answers with effects to carry out.
+//! (`rooms.rs` has the components behind it.)
 //!
 //! How to drive it:
 //!
@@ -35,7 +36,7 @@ impl Array {
         &self.rooms.core.cx.geometry
     }
 
-    /// The key of the sectors' checksums ([`Action::Checksum`](crate::Action::Checksum)).
+    /// The key of the sectors' checksums ([`Action::Checksum`]).
     pub fn sector_key(&self) -> SectorKey {
         SectorKey::new(self.rooms.core.cx.identity.0)
     }

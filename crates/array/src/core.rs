@@ -1,4 +1,8 @@
 //! The components that carry requests and maintenance out: what hosts and maintenance stand on.
+//!
+//! What concerns several of these components are methods of [`Core`]: here, where one call passes
+//! the components on, and in `metadata.rs` (which metadata is written next), `stopping.rs`,
+//! `abandon.rs` and `risk.rs`.
 
 use parlour_units::Member;
 
@@ -11,7 +15,7 @@ use crate::log::Logs;
 use crate::request::RequestError;
 use crate::stripe::Stripes;
 
-/// The stages of a stop.
+/// The stages of a stop, in order: see `stopping.rs`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stop {
     Draining,
@@ -21,7 +25,8 @@ pub(crate) enum Stop {
     Superblock,
 }
 
-/// See the module. Each component calls those above it in this list, which it gets as arguments.
+/// See the module. Each component gets those above it in this list as arguments: `cx` stands on
+/// nothing, and `stripes` on all others.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) cx: Context,

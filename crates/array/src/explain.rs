@@ -189,7 +189,7 @@ impl<'a> Case<'a> {
         self.stripes().flat_map(mapped).collect()
     }
 
-    // Reads, as in host.rs.
+    // Reads, as in host/read.rs.
 
     fn read(&self) -> Result<Vec<Planned>, ExplainError> {
         let mut reads: Vec<(Slot, Sector, Span)> = Vec::new();
@@ -239,7 +239,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    // Writes, as in stripe.rs.
+    // Writes, as in stripe/gates.rs and stripe/build.rs.
 
     fn write(&self) -> Result<Vec<Planned>, ExplainError> {
         let mut builder = update::builder(self.geometry, self.tuning, self.simulated);

@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     CleanFlush,
     /// Writes superblocks.
     Superblock,
-    /// Reads superblocks: see [`Fence`](crate::durable::fence::Fence).
+    /// Reads superblocks: see `durable/fence.rs`.
     Look,
     /// Writes the write-intent bitmap.
     Bitmap,

@@ -2,9 +2,10 @@
 //! no payload.
 //!
 //! Read in this order: [`layout`] (where a unit lives), [`organization`] (the four choices),
-//! [`plan`] (how a request is carried out), [`array`](Array) (the machine that carries plans out),
-//! then `stripe.rs` (what a job waits for), `log/` (parity logging), `maintenance/` (failure,
-//! rebuild, resync, scrub) and `metadata.rs` (what is durable before what).
+//! [`plan`] (how a request is carried out), [`Array`] (the public face), `rooms.rs` (the
+//! components, and who acts next), then these from the top down: `host/` (requests), `maintenance/`
+//! (failure, rebuild, resync, scrub), `stripe.rs` (what a job waits for), `log/` (parity logging),
+//! `durable/` (what is durable before what) and `exec/` (how plans are carried out).
 
 mod abandon;
 mod admin_error;

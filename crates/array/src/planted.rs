@@ -1,7 +1,7 @@
 //! Known bugs that can be planted, one at a time, to test the tests themselves.
 //!
 //! A released program contains none of this: without the feature `planted-bugs`, [`is_planted`] is
-//! the constant `false`. With it, [`plant`] chooses the bug of the whole process.
+//! the constant `false`. With it, `plant` chooses the bug of the whole process.
 
 // Released programs are built without debug assertions, so planted bugs cannot be compiled into
 // them. (`crates/array/tests/released.rs` tries.)

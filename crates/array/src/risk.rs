@@ -12,8 +12,8 @@ use crate::maintenance::Maintenance;
 use crate::roster::SlotState;
 
 impl Core {
-    /// Checks that all data of the member in `slot` can be had from the others. [`Array::fail`] and
-    /// [`Array::replace`] do not check this, since an administrator may accept the loss.
+    /// Checks that all data of the member in `slot` can be had from the others. The commands that
+    /// fail or replace a member do not check this, since an administrator may accept the loss.
     ///
     /// # Errors
     /// What would be lost, and what to do about it.

@@ -1,8 +1,9 @@
 //! The components of the array, and the routing between them.
 //!
 //! A component calls those below it, which it gets as arguments. What concerns one above it, it
-//! signals, or says with a plan's [`Progress`]; [`Rooms`] finds the component that has to act.
-//! After each call of a component its signals are handled.
+//! signals, or says with a plan's [`Progress`]; [`Rooms`] finds the component that has to act:
+//! [`Rooms::handle`] for signals, [`Rooms::follow`] for plans. Signals are handled after each
+//! answered effect, after each job that went on, and after each round of [`Rooms::pump`].
 
 use parlour_units::Instant;
 
@@ -26,7 +27,7 @@ use crate::status::{Event, FailureCause};
 use crate::stripe::Stripes;
 use crate::update;
 
-/// See the module.
+/// The components, from the bottom up. Maintenance and hosts do not know each other.
 #[derive(Debug)]
 pub(crate) struct Rooms {
     pub(crate) core: Core,
@@ -140,7 +141,7 @@ impl Rooms {
     }
 
     /// Asks one component after the other whether it can go on, until one did something. Returns
-    /// whether one did.
+    /// whether one did. The order decides the order of effects.
     fn pump(&mut self) -> bool {
         let hosts_wait = !self.hosts.is_empty();
         let busy = self.hosts.are_busy(self.core.cx.now);
@@ -273,7 +274,8 @@ impl Rooms {
         }
     }
 
-    /// The members of failed accesses are at fault.
+    /// The members of failed accesses are at fault: maintenance excludes those that it must. (Where
+    /// a member could not make something durable, that was acted on when the access was answered.)
     fn blame(&mut self, id: JobId, failures: &[FailedAccess]) {
         let looks = matches!(self.core.cx.jobs.kind(id), Kind::Look);
         for failure in failures.iter().filter(|failure| !failure.undurable) {

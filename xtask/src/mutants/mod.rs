@@ -22,19 +22,27 @@ pub(crate) use error::MutantsError;
 use found::Mutant;
 use judge::Verdict;
 
-/// The modules in which every change must be caught: codes, logging, recovery, plans, rebuild, bad
-/// blocks, and the information that is kept for returning members.
-const MODULES: [&str; 11] = [
+/// The modules in which every change must be caught: codes, logging, recovery, plans, repair,
+/// rebuild, bad blocks, the information that is kept for returning members, and the routing between
+/// these.
+const MODULES: [&str; 18] = [
     "crates/array/src/code",
+    "crates/array/src/core.rs",
     "crates/array/src/durable/bad_blocks.rs",
+    "crates/array/src/durable/bitmap.rs",
+    "crates/array/src/durable/mod.rs",
+    "crates/array/src/durable/returning.rs",
+    "crates/array/src/exec/failures.rs",
     "crates/array/src/log",
     "crates/array/src/maintenance/rebuild.rs",
-    "crates/array/src/metadata/bad_blocks.rs",
+    "crates/array/src/metadata.rs",
     "crates/array/src/plan",
-    "crates/array/src/repair.rs",
-    "crates/array/src/returning.rs",
+    "crates/array/src/rooms.rs",
     "crates/array/src/roster",
     "crates/array/src/stripe/blind.rs",
+    "crates/array/src/stripe/build.rs",
+    "crates/array/src/stripe/outcome.rs",
+    "crates/array/src/stripe/repair.rs",
     "crates/array/src/update",
 ];
 

@@ -1,5 +1,9 @@
 //! The array's own metadata, as it is in memory and as far as members hold it; and the fence
 //! against other servers. [`Durable::due`] is the order in which it becomes durable.
+//!
+//! Each kind of metadata is a component of its own. The bitmap and the bad-block log are handed
+//! out, because others ask them much that concerns nothing else here; superblocks, tables and fence
+//! are asked through [`Durable`].
 
 pub(crate) mod bad_blocks;
 mod bitmap;

@@ -56,6 +56,7 @@ impl Hosts {
         !behind && !core.durable.barrier()
     }
 
+    /// All members that had unflushed writes were flushed.
     pub(crate) fn flush_done(&mut self, core: &mut Core, id: JobId) {
         let Some(Kind::Flush { host }) = core.cx.jobs.get_mut(id).kind.take() else {
             unreachable!("a flush")
@@ -87,6 +88,8 @@ impl Hosts {
         }
     }
 
+    /// A durable write is done, but its durability depends on several members: they are flushed,
+    /// and the request is answered then.
     pub(super) fn flush_before_answer(&mut self, core: &mut Core, host: HostId) {
         let entry = self.get(host);
         (entry.flushed, entry.jobs) = (true, 1);

@@ -1,4 +1,7 @@
 //! Hosts' requests: checked, cut into jobs, answered when all jobs are done.
+//!
+//! A request counts its jobs. Each end of a job is a signal, [`Signal::HostJobDone`], and the last
+//! one answers the request. `read.rs`, `write.rs` and `flush.rs` start the jobs.
 
 mod flush;
 mod read;

@@ -1,5 +1,5 @@
-//! What is so in the logs: whether a region is recovering, suspended or lost, and whether its
-//! writes are logged.
+//! Facts about the logs: whether a region is recovering, suspended or lost, and whether its writes
+//! are logged.
 
 use parlour_units::{Region, Sector, Slot, Stripe};
 
@@ -133,6 +133,7 @@ impl Logs {
         regions.find(|region| self.next_ready(*region).is_some())
     }
 
+    /// The reintegration of `region`, which is under way.
     pub(in crate::log) fn reintegration(&mut self, region: Region) -> &mut Reintegration {
         let log = self.region(region);
         log.reintegrating.as_mut().expect("it is under way")

@@ -1,4 +1,7 @@
 //! The logs of all regions: their state, their sizes, and what is asked of them most.
+//!
+//! There are always [`Logs`]. Without parity logging they have no positions and no regions, and
+//! answer as empty logs do; see [`Logs::exist`].
 
 use crate::format::bitmap::{Bits, Stored, TableEntry};
 use crate::format::horizon::{Horizon, SESSION_RECORDS};

@@ -6,7 +6,16 @@
 //! the log has no free position the region is reintegrated: records on members and in memory are
 //! folded into the parity and dropped.
 //!
-//! [`logs`] holds the state; the other files act on it, each with what is below it.
+//! [`logs`] has the state, [`region`] and [`segment`] that of one region and of one buffer. The
+//! other files act on it:
+//!
+//! - [`facts`] and [`want`]: what is so in a region, and asking for its parity;
+//! - [`pool`], [`reserve`], [`records`], [`table`]: buffers, room in them, and what is kept there;
+//! - [`append`], [`commit`], [`reintegrate`]: what is written;
+//! - [`opening`], [`scan`], [`load`], [`recover`]: after an opening, and after a crash;
+//! - [`failure`] and [`lost`]: after the loss of a member;
+//! - [`gates`], [`pump`], [`outcome`]: what is called from outside: by jobs that wait, after each
+//!   input, and when a plan of the logs has ended.
 //!
 //! Invariants:
 //! - A segment's `unfilled` counts reservations that are neither committed nor given back.

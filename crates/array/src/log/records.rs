@@ -95,7 +95,8 @@ impl Logs {
         }
     }
 
-    /// The commit log keeps a segment's records until [`CommitLogs::adopt`].
+    /// A segment's records are dropped, but still count after a crash: the commit log keeps them
+    /// until it is durable that their region is to be resynced.
     pub(crate) fn orphan_records(&mut self, index: u32) {
         let segment = self.segments[index as usize].as_mut().expect("a segment is named only while it lives");
         let commits = &mut self.commits;

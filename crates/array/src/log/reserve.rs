@@ -51,6 +51,8 @@ impl Logs {
         Reserved::Granted(cut, reservations)
     }
 
+    /// Reserves room for one fragment. It is cut where a segment ends: the parts go to `cut`, and
+    /// the room of each to `reservations`.
     pub(in crate::log) fn reserve_one(
         &mut self,
         region: Region,

@@ -1,4 +1,5 @@
-//! Asking for parity that is up to date, and letting go of it.
+//! Wants and wake-ups: asking for parity that is up to date, letting go of it, and waking jobs that
+//! wait for a lock or for space.
 
 use parlour_units::Region;
 
@@ -40,7 +41,8 @@ impl Logs {
         log.holders -= 1;
     }
 
-    /// A lock was given back, or its holder waits: parity repairs look again.
+    /// A stripe's lock was given back, or its holder waits for a reintegration: parity repairs try
+    /// again to get it.
     pub(crate) fn wake_parity_repairers(&mut self, cx: &mut Context) {
         cx.runnable.extend(self.parity_repairers.drain(..));
     }

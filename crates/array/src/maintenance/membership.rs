@@ -209,6 +209,8 @@ impl Maintenance {
         excluded
     }
 
+    /// Excludes the member in `slot`: what is remembered of it and its state change at once; then
+    /// each component learns of it, in this order. Returns `false` if the array would lose data.
     fn exclude(&mut self, core: &mut Core, slot: Slot, cause: FailureCause) -> bool {
         let lose = core.cx.roster.state(slot) == SlotState::Rebuilding
             || core.cx.roster.can_lose(&core.cx.geometry, slot);
@@ -228,7 +230,7 @@ impl Maintenance {
         true
     }
 
-    /// A spare takes a failed member's slot.
+    /// A spare takes a failed member's slot, unless another rebuild is under way.
     pub(crate) fn take_spare(&mut self, core: &mut Core) {
         if self.rebuilding().is_some() || core.cx.mode != Mode::Serving {
             return;

@@ -5,7 +5,7 @@
 //! free. A small write puts a unit into the free position that the heads reach first; its former
 //! position becomes free. So a unit never leaves its cylinder, and the array needs no knowledge of
 //! rotation. The driver has this knowledge: when it begins an access it chooses among
-//! [`Array::free_positions`], and it reports its choice
+//! [`Array::free_positions`](crate::Array::free_positions), and it reports its choice
 //! ([`Outcome::Placed`](crate::Outcome::Placed)).
 //!
 //! - A unit is moved only under the exclusive lock of its stripe, and only to a position that is

@@ -3,7 +3,7 @@
 //! A *slot* is a column of the layout; a *member* is a device, as the driver numbered it. They have
 //! the same number until a spare or a replacement takes a failed member's slot.
 //!
-//! The roster holds facts and decides nothing: `maintenance/members.rs` decides which member is
+//! The roster holds facts and decides nothing: `maintenance/membership.rs` decides which member is
 //! excluded.
 
 pub(crate) mod epoch;

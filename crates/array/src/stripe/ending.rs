@@ -64,6 +64,7 @@ impl Stripes {
         }
     }
 
+    /// The job goes back to its lock, and gets a new plan for the array as it then is.
     pub(crate) fn replan(&mut self, cx: &mut Context, id: JobId) {
         let job = cx.jobs.stripe(id);
         if job.committed {
@@ -92,6 +93,7 @@ impl Stripes {
         }
     }
 
+    /// Gives back the room in log buffers and in the commit log: the job has no method any more.
     pub(crate) fn give_back_reservations(
         &mut self,
         cx: &mut Context,
@@ -138,6 +140,7 @@ impl Stripes {
         self.end_stripe(cx, durable, logs, id, result);
     }
 
+    /// Tells the scrub that units do not fit in the job's window.
     pub(crate) fn report_mismatch(&mut self, cx: &mut Context, id: JobId, repaired: bool) {
         let window = cx.jobs.stripe(id).window;
         cx.signal(Signal::Mismatch { window, repaired });

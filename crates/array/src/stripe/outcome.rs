@@ -1,4 +1,4 @@
-//! How jobs go on when their plans are done or broken, and how they end.
+//! How jobs go on when their plans are done or broken, or when their repairs have ended.
 
 use parlour_units::{Sectors, Slot};
 

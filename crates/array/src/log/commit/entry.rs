@@ -58,7 +58,7 @@ impl Logs {
         cx.run_own(id);
     }
 
-    /// A flush of all members begins. Returns its number, for [`Array::flush_covered`].
+    /// A flush of all members begins. Returns its number, for [`Logs::flush_covered`].
     pub(crate) fn begin_covering_flush(&mut self) -> u64 {
         let commits = &mut self.commits;
         commits.begun += 1;

@@ -43,7 +43,7 @@ impl Logs {
         fits
     }
 
-    /// Gives back the space that [`Array::pass_commit_space`] reserved.
+    /// Gives back the space that [`Logs::pass_commit_space`] reserved.
     pub(crate) fn give_back_commit_space(&mut self, cx: &mut Context, id: JobId) {
         let job = cx.jobs.stripe(id);
         let (region, length) = (job.region, std::mem::take(&mut job.commit_space));

@@ -1,4 +1,4 @@
-//! A region's log is known, or given up.
+//! The end of loading: a region's log is known, or is given up.
 
 use parlour_units::Region;
 

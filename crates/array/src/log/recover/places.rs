@@ -1,4 +1,4 @@
-//! Where units of a region are that is being recovered.
+//! Where the units of a region that is being recovered are.
 
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 

@@ -4,8 +4,9 @@
 //! the components on, and in `metadata.rs` (which metadata is written next), `stopping.rs`,
 //! `abandon.rs` and `risk.rs`.
 
-use parlour_units::Member;
+use parlour_units::{Member, Slot};
 
+use crate::admin_error::AdminError;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::exec::job::FailedAccess;
@@ -94,5 +95,11 @@ impl Core {
         if self.stop == Some(from) {
             self.stop = Some(to);
         }
+    }
+
+    /// The slot, if there is such a one.
+    pub(crate) fn check_slot(&self, slot: Slot) -> Result<Slot, AdminError> {
+        let members = self.cx.geometry.members();
+        if slot.get() < members { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, members - 1)) }
     }
 }

@@ -8,7 +8,6 @@ use crate::admin_error::AdminError;
 use crate::code::UnitSet;
 use crate::columns::Columns;
 use crate::core::Core;
-use crate::maintenance::Maintenance;
 use crate::roster::SlotState;
 
 impl Core {
@@ -18,7 +17,7 @@ impl Core {
     /// # Errors
     /// What would be lost, and what to do about it.
     pub(crate) fn may_lose(&self, slot: Slot) -> Result<(), AdminError> {
-        let slot = Maintenance::check_slot(self, slot)?;
+        let slot = self.check_slot(slot)?;
         match self.cx.roster.state(slot) {
             SlotState::Failed => return Ok(()),
             SlotState::Active if !self.cx.roster.can_lose(&self.cx.geometry, slot) => {

@@ -51,7 +51,7 @@ impl Hosts {
             && core.logs.any_live()
             && !is_planted(Bug::DegradedFlushBeforeParity);
         if behind {
-            core.logs.want_all_parity(&mut core.cx, &mut core.durable);
+            core.logs.want_all_parity(&mut core.cx);
         }
         !behind && !core.durable.barrier()
     }

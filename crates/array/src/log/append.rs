@@ -47,7 +47,7 @@ impl Logs {
             if live && self.misses_data(cx, region) {
                 // Missing data is computed from the region's parity, which needs the records of the
                 // log.
-                return self.want_parity(cx, durable, region);
+                return self.want_parity(cx, region);
             }
             // The region's parity is computed from its data. The records in its positions count
             // until it is durable that the region is to be resynced.
@@ -85,7 +85,7 @@ impl Logs {
             }
             let position = if degraded { None } else { self.free_position(region) };
             let Some(position) = position else {
-                self.want_parity(cx, durable, region);
+                self.want_parity(cx, region);
                 return;
             };
             let segments = self.claim(cx, region, first, position);
@@ -190,7 +190,7 @@ impl Logs {
         if let Some(Kind::Append { region, segments }) = &cx.jobs.get(id).kind
             && segments.iter().any(|index| !self.segment_stands(cx, *region, *index))
         {
-            return self.append_broken(cx, durable, id);
+            return self.append_broken(cx, id);
         }
         let Some(Kind::Append { region, segments }) = cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
@@ -214,7 +214,7 @@ impl Logs {
 
     /// The segments could not be written. They are still in memory, and are folded into the parity
     /// from there.
-    pub(crate) fn append_broken(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
+    pub(crate) fn append_broken(&mut self, cx: &mut Context, id: JobId) {
         let Some(Kind::Append { region, segments }) = cx.jobs.get_mut(id).kind.take() else {
             unreachable!("an append")
         };
@@ -229,7 +229,7 @@ impl Logs {
             self.await_append(region, index);
             self.retire_segment(cx, index);
         }
-        self.want_parity(cx, durable, region);
+        self.want_parity(cx, region);
     }
 }
 

@@ -278,7 +278,7 @@ impl Logs {
         if durable.bitmap().needs_resync(region) {
             self.append_ready(cx, durable, region);
         } else if many {
-            self.want_parity(cx, durable, region);
+            self.want_parity(cx, region);
         }
         cx.go_on(id);
     }

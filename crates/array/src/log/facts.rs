@@ -47,11 +47,6 @@ impl Logs {
         self.log_stands(cx, region) && update::log_slots(cx.geometry.layout(), region).all(since_opening)
     }
 
-    /// Whether some region is not yet brought up to its records.
-    pub(crate) fn recovery_is_left(&self) -> bool {
-        self.is_to_be_recovered()
-    }
-
     /// Whether a segment of `region` is on a member that was failed.
     pub(crate) fn log_is_lost(&self, cx: &Context, region: Region) -> bool {
         let Some(log) = self.regions.get(&region) else { return false };

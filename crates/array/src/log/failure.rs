@@ -42,7 +42,7 @@ impl Logs {
             } else if unknown || undurable || self.log_is_lost(cx, region) {
                 self.discard_log(cx, durable, region);
             } else if !unknown && self.region_is_live(region) && !cx.geometry.is_journaled() {
-                self.want_parity(cx, durable, region);
+                self.want_parity(cx, region);
             }
         }
     }

@@ -4,26 +4,19 @@ use parlour_units::Region;
 
 use super::{LoadState, Logs};
 use crate::context::Context;
-use crate::durable::Durable;
 use crate::ids::JobId;
 use crate::job::{Gate, Stage};
 use crate::planted::{Bug, is_planted};
 
 impl Logs {
     /// Passes when the headers of the region's log are known.
-    pub(crate) fn load_gate(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        region: Region,
-        id: JobId,
-    ) -> Gate {
+    pub(crate) fn load_gate(&mut self, cx: &mut Context, region: Region, id: JobId) -> Gate {
         match self.regions.get(&region).map_or(LoadState::Known, |log| log.load) {
             LoadState::Known => Gate::Pass,
             LoadState::Stalled => Gate::Refused,
             LoadState::Unknown | LoadState::Loading => {
                 self.region(region).waiters.push(id);
-                self.want_parity(cx, durable, region);
+                self.want_parity(cx, region);
                 Gate::Wait
             }
         }
@@ -31,13 +24,7 @@ impl Logs {
 
     /// Passes when the job's stripe has no live records (or the job is about to cancel them) and no
     /// reintegration runs. From then on, the job keeps the region from being reintegrated.
-    pub(crate) fn settle_gate(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        cancels: bool,
-        id: JobId,
-    ) -> Gate {
+    pub(crate) fn settle_gate(&mut self, cx: &mut Context, cancels: bool, id: JobId) -> Gate {
         let job = cx.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
         let suspended = self.is_suspended(cx, region);
@@ -50,7 +37,7 @@ impl Logs {
         if live || log.reintegrating.is_some() || log.queued {
             log.waiters.push(id);
             if live {
-                self.want_parity(cx, durable, region);
+                self.want_parity(cx, region);
             }
             self.wake_parity_repairers(cx);
             return Gate::Wait;

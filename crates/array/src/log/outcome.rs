@@ -36,7 +36,7 @@ impl Logs {
         failures: &[FailedAccess],
     ) {
         match cx.jobs.kind(id) {
-            Kind::Append { .. } => self.append_broken(cx, durable, id),
+            Kind::Append { .. } => self.append_broken(cx, id),
             Kind::Reintegrate { .. } => self.reintegrate_broken(cx, durable, id, failures),
             Kind::Load(_) => self.load_broken(cx, durable, id, failures),
             Kind::Commit { .. } => self.commit_broken(cx, id, failures),

@@ -4,14 +4,13 @@
 use parlour_units::Region;
 
 use crate::context::Context;
-use crate::durable::Durable;
 use crate::log::{LoadState, Logs};
 use crate::signal::Signal;
 
 impl Logs {
     /// A job needs `region`'s parity to be up to date, or room in its log: the region is
     /// reintegrated.
-    pub(crate) fn want_parity(&mut self, cx: &mut Context, _durable: &mut Durable, region: Region) {
+    pub(crate) fn want_parity(&mut self, cx: &mut Context, region: Region) {
         let suspended = self.is_suspended(cx, region);
         let log = self.region(region);
         log.wanted = true;
@@ -28,10 +27,10 @@ impl Logs {
     }
 
     /// Reintegrates all regions that have live records.
-    pub(crate) fn want_all_parity(&mut self, cx: &mut Context, durable: &mut Durable) {
+    pub(crate) fn want_all_parity(&mut self, cx: &mut Context) {
         let live: Vec<Region> =
             self.regions.keys().copied().filter(|region| self.region_is_live(*region)).collect();
-        live.into_iter().for_each(|region| self.want_parity(cx, durable, region));
+        live.into_iter().for_each(|region| self.want_parity(cx, region));
     }
 
     /// A job no longer uses `region`'s parity in place.

@@ -38,16 +38,10 @@ impl Maintenance {
         self.take_spare(core);
     }
 
-    /// The slot, if there is such a one.
-    pub(crate) fn check_slot(core: &Core, slot: Slot) -> Result<Slot, AdminError> {
-        let members = core.cx.geometry.members();
-        if slot.get() < members { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, members - 1)) }
-    }
-
     /// Excludes the member in `slot` on an administrator's request.
     pub(crate) fn fail_on_request(&mut self, core: &mut Core, slot: Slot) -> Result<(), AdminError> {
         serves(core)?;
-        let slot = Self::check_slot(core, slot)?;
+        let slot = core.check_slot(slot)?;
         if core.cx.roster.state(slot) == SlotState::Failed {
             return Err(AdminError::AlreadyFailed(slot));
         }
@@ -57,7 +51,7 @@ impl Maintenance {
     /// Removes the failed member from `slot`, and returns it.
     pub(crate) fn remove(&mut self, core: &mut Core, slot: Slot) -> Result<Option<Member>, AdminError> {
         serves(core)?;
-        let slot = Self::check_slot(core, slot)?;
+        let slot = core.check_slot(slot)?;
         if core.cx.roster.state(slot) != SlotState::Failed {
             return Err(AdminError::StillActive(slot));
         }
@@ -89,7 +83,7 @@ impl Maintenance {
         info: MemberInfo,
     ) -> Result<Member, AdminError> {
         serves(core)?;
-        let slot = Self::check_slot(core, slot)?;
+        let slot = core.check_slot(slot)?;
         fits(core, &info)?;
         if let Some(other) = self.rebuilding().filter(|other| *other != slot) {
             return Err(AdminError::RebuildUnderWay(other));

@@ -87,7 +87,7 @@ impl Stripes {
         let region = cx.jobs.stripe(id).region;
         logs.after_reservations(cx, durable, &reservations);
         if many {
-            logs.want_parity(cx, durable, region);
+            logs.want_parity(cx, region);
         }
     }
 }

@@ -52,18 +52,17 @@ impl Stripes {
         if job.purpose != Purpose::Write || !logs.logs_writes(cx, durable, region) {
             return self.pass(cx, id, Stage::Lock);
         }
-        match logs.load_gate(cx, durable, region, id) {
+        match logs.load_gate(cx, region, id) {
             Gate::Pass => {}
             gate => return gate,
         }
         let view = cx.roster.view(&cx.geometry, window.stripe);
-        let durable = cx.geometry.is_journaled();
         let known = cx.simulated.old_data_known;
         let job = cx.jobs.stripe(id);
         let write = (&job.pieces[..], job.content);
         let method = update::method(&mut self.builder, view, write, &cx.tuning, known);
         job.method = Some(method);
-        if durable && !logs.pass_commit_space(cx, id) {
+        if cx.geometry.is_journaled() && !logs.pass_commit_space(cx, id) {
             return Gate::Wait;
         }
         let view = cx.roster.view(&cx.geometry, window.stripe);
@@ -189,11 +188,11 @@ impl Stripes {
             if !computes {
                 return self.pass(cx, id, Stage::Plan);
             }
-            match logs.load_gate(cx, durable, region, id) {
+            match logs.load_gate(cx, region, id) {
                 Gate::Pass => {}
                 gate => return gate,
             }
-            return logs.settle_gate(cx, durable, false, id);
+            return logs.settle_gate(cx, false, id);
         }
         let stale = cx.geometry.is_journaled() && cx.jobs.stripe(id).method.is_some();
         if logged || (cancels || stale) && !logs_writes {
@@ -201,7 +200,7 @@ impl Stripes {
             self.give_back_reservations(cx, durable, logs, id);
             return Gate::Pass;
         }
-        match logs.load_gate(cx, durable, region, id) {
+        match logs.load_gate(cx, region, id) {
             Gate::Pass => {}
             gate => return gate,
         }
@@ -211,7 +210,7 @@ impl Stripes {
             // up to date.
             return Gate::Ends(Err(RequestError::Lost));
         }
-        logs.settle_gate(cx, durable, cancels, id)
+        logs.settle_gate(cx, cancels, id)
     }
 
     pub(super) fn plan_gate(

@@ -15,7 +15,7 @@ impl Logs {
         let wanted = std::mem::take(&mut log.wanted) && !nothing && cx.roster.is_degraded();
         cx.runnable.extend(log.waiters.drain(..));
         if wanted {
-            self.want_parity(cx, durable, region);
+            self.want_parity(cx, region);
         }
         self.append_ready(cx, durable, region);
         cx.signal(Signal::FlushesMayStart);

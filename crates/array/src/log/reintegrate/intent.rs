@@ -169,7 +169,7 @@ impl Logs {
         let log = self.region(region);
         log.half_done.as_mut().expect("its intents are known").done = done;
         log.load = LoadState::Known;
-        self.want_parity(cx, durable, region);
+        self.want_parity(cx, region);
         let log = self.region(region);
         cx.runnable.extend(log.waiters.drain(..));
         cx.signal(Signal::FlushesMayStart);

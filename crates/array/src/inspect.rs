@@ -45,7 +45,7 @@ impl Array {
             spares: cx.roster.spares().iter().map(|member| member.get()).collect(),
             rebuild: maintenance.rebuild_task(cx),
             resync: maintenance.resync_task(cx, durable),
-            unreadable: cx.roster.listed.sectors().bytes(),
+            unreadable: cx.roster.listed().sectors().bytes(),
             unreadable_stripes: unreadable_stripes(core),
             scrub: maintenance.scrub_task(cx),
             last_scrub: maintenance.last_scrub().cloned(),
@@ -150,7 +150,7 @@ fn unreadable_stripes(core: &Core) -> Vec<u64> {
             _ => None,
         }
     };
-    let mut stripes: Vec<u64> = core.cx.roster.listed.blocks().filter_map(stripe).collect();
+    let mut stripes: Vec<u64> = core.cx.roster.listed().blocks().filter_map(stripe).collect();
     stripes.sort_unstable();
     stripes.dedup();
     stripes.truncate(100);

@@ -48,7 +48,7 @@ impl Core {
     fn blocks_only_with(&self, slot: Slot) -> u64 {
         let block = self.cx.geometry.block();
         let mut needed = BTreeSet::new();
-        for (other, at) in self.cx.roster.listed.blocks().filter(|(other, _)| *other != slot) {
+        for (other, at) in self.cx.roster.listed().blocks().filter(|(other, _)| *other != slot) {
             for (window, _) in self.cx.windows_at(other, at, block) {
                 if !self.is_enough_without(window.stripe, window.columns, slot) {
                     needed.insert((other, at));
@@ -68,7 +68,7 @@ impl Core {
             let home = layout.locate(stripe, unit);
             let at = self.cx.geometry.absolute(home.at + columns.from);
             here |= home.slot == slot;
-            let listed = self.cx.roster.listed.has(home.slot, at, columns.length());
+            let listed = self.cx.roster.listed().has(home.slot, at, columns.length());
             if home.slot == slot || missing.has(unit) || listed {
                 gone.insert(unit);
             }

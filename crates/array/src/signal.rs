@@ -75,7 +75,7 @@ impl Signals {
 
     /// The signal to handle next.
     pub(crate) fn pop(&mut self) -> Option<Signal> {
-        for signal in self.fresh.drain(..).rev() {
+        while let Some(signal) = self.fresh.pop() {
             self.waiting.push_front(signal);
         }
         self.waiting.pop_front()

@@ -111,7 +111,7 @@ impl BadBlocks {
     /// durable, and then writes the list to all members.
     pub(crate) fn write(&mut self, cx: &mut Context, barrier: bool) -> Option<(JobId, Progress)> {
         let (_, length) = cx.geometry.bad_block_log_at(0)?;
-        let mut list = cx.roster.listed.list().clone();
+        let mut list = cx.roster.listed().list().clone();
         if barrier {
             list.merge(&self.stored);
         }
@@ -123,7 +123,7 @@ impl BadBlocks {
         }
         let job = cx.jobs.get_mut(id);
         job.metadata = list.encode(cx.identity, sequence);
-        self.writing = Some((cx.roster.listed.version(), list));
+        self.writing = Some((cx.roster.listed().version(), list));
         job.plan.strategy = Strategy::Metadata;
         job.plan.next_phase();
         for (slot, _) in cx.roster.standing() {
@@ -149,7 +149,7 @@ impl BadBlocks {
         self.written_added = version;
         // (The list may have changed meanwhile and changed back. Then writes to blocks that came
         // off it may not be flushed, and it is written again.)
-        if version == cx.roster.listed.version() && stored == *cx.roster.listed.list() {
+        if version == cx.roster.listed().version() && stored == *cx.roster.listed().list() {
             self.written = version;
         }
         self.stored = stored;
@@ -187,6 +187,6 @@ fn insert(cx: &mut Context, window: Window, unit: Unit) -> Result<Option<(Slot, 
     }
     let location = cx.roster.current_location(cx.geometry.layout().locate(window.stripe, unit));
     let at = cx.geometry.absolute(location.at + window.columns.from);
-    let any = cx.roster.listed.insert(location.slot, at, window.columns.length())?;
+    let any = cx.roster.list(location.slot, at, window.columns.length())?;
     Ok(any.then_some((location.slot, at)))
 }

@@ -322,7 +322,7 @@ impl Durable {
     fn superblocks_are_due(&self, cx: &Context, logs_begun: bool) -> bool {
         let may = || {
             let informed = self.has_begun() || self.members_are_informed(cx) && logs_begun;
-            informed && self.bad_blocks.additions_are_durable(&cx.roster.listed)
+            informed && self.bad_blocks.additions_are_durable(cx.roster.listed())
         };
         cx.writes && self.superblocks.is_due() && (self.superblocks.is_opening() || may())
     }
@@ -331,7 +331,7 @@ impl Durable {
         let both_banks = self.both_banks_may_be_written(cx);
         // (An opening that does not come to its end writes nothing.)
         !self.superblocks.is_opening()
-            && self.bad_blocks.is_due(&cx.roster.listed, self.barrier(), both_banks)
+            && self.bad_blocks.is_due(cx.roster.listed(), self.barrier(), both_banks)
     }
 
     fn bitmap_is_due(&self, cx: &Context) -> bool {
@@ -356,7 +356,7 @@ impl Durable {
         // Parity on the bad-block log, and blocks that could not be compared, may lack records.
         // That must be durable before the table says that the records are applied.
         let listed =
-            self.bad_blocks.additions_are_durable(&cx.roster.listed) || is_planted(Bug::TableBeforeList);
+            self.bad_blocks.additions_are_durable(cx.roster.listed()) || is_planted(Bug::TableBeforeList);
         (self.tables.is_wanted() || joining) && excluded && listed && !versions.is_writing()
     }
 

@@ -140,7 +140,7 @@ impl Context {
         let listed = match action {
             Action::Read { .. } | Action::ReadModifyWrite { .. } | Action::Float { .. } => {
                 let range = action.member().and_then(Target::slot).zip(action.range());
-                range.is_some_and(|(slot, (at, length))| self.roster.listed.has(slot, at, length))
+                range.is_some_and(|(slot, (at, length))| self.roster.listed().has(slot, at, length))
             }
             _ => false,
         };

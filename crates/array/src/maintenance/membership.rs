@@ -272,5 +272,5 @@ fn fits(core: &Core, info: &MemberInfo) -> Result<(), AdminError> {
 fn is_listed(core: &Core, failure: &FailedAccess) -> bool {
     let roster = &core.cx.roster;
     let slot = roster.slot_of(failure.member);
-    slot.is_some_and(|slot| roster.listed.has(slot, failure.at, failure.length))
+    slot.is_some_and(|slot| roster.listed().has(slot, failure.at, failure.length))
 }

@@ -15,7 +15,7 @@ mod occupancy;
 mod placement;
 mod traffic;
 
-use parlour_units::{Member, Slot, Stripe};
+use parlour_units::{Member, Sector, Sectors, Slot, Stripe};
 
 use self::epoch::Epoch;
 use self::floating::Floats;
@@ -25,6 +25,7 @@ use self::member::MemberRecord;
 pub use self::member::{MemberInfo, Traffic};
 use crate::code::UnitSet;
 use crate::effect::Action;
+use crate::format::bad_block_log::Full;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
@@ -91,7 +92,7 @@ pub(crate) struct Roster {
     /// The current places of units, if units float.
     floats: Option<Floats>,
     /// The bad-block log.
-    pub(crate) listed: ListedBlocks,
+    listed: ListedBlocks,
 }
 
 impl Roster {
@@ -131,6 +132,16 @@ impl Roster {
         }
         roster.review();
         roster
+    }
+
+    /// The blocks on the bad-block log.
+    pub(crate) fn listed(&self) -> &ListedBlocks {
+        &self.listed
+    }
+
+    /// Puts blocks on the bad-block log. Returns whether any of them is new.
+    pub(crate) fn list(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
+        self.listed.insert(slot, at, length)
     }
 
     /// Takes the state of each member's superblocks, in the order of numbers: the copy to write

@@ -18,7 +18,7 @@ use crate::stripe::state::{Stripes, hull};
 impl Stripes {
     /// Passes when it is durable that blocks which the job has written are off the bad-block log.
     pub(super) fn pass_unlisted(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) -> bool {
-        let is_durable = durable.bad_blocks().is_durable(&cx.roster.listed);
+        let is_durable = durable.bad_blocks().is_durable(cx.roster.listed());
         let job = cx.jobs.get_mut(id);
         let passes = !job.unlisted || is_durable;
         if passes {
@@ -118,7 +118,7 @@ impl Stripes {
                 return Gate::Ends(Err(RequestError::Lost));
             }
         }
-        if durable.bad_blocks().additions_are_durable(&cx.roster.listed)
+        if durable.bad_blocks().additions_are_durable(cx.roster.listed())
             || is_planted(Bug::WritesBeforeListed)
         {
             return Gate::Pass;

@@ -34,7 +34,7 @@ pub(in crate::log) struct CommitLog {
 pub(crate) struct CommitLogs {
     pub(in crate::log) logs: Vec<CommitLog>,
     /// Jobs that wait for space.
-    pub(crate) waiters: VecDeque<JobId>,
+    pub(in crate::log) waiters: VecDeque<JobId>,
     /// The number of flushes that have begun, and the number of the last complete one.
     pub(in crate::log) begun: u64,
     pub(in crate::log) complete: u64,
@@ -48,16 +48,16 @@ pub(crate) struct CommitLogs {
 /// An intent that waits to be written: what a reintegration is about to do to a region's parity.
 #[derive(Debug)]
 pub(crate) struct Waiting {
-    pub(crate) region: Region,
-    pub(crate) told: Told,
+    pub(in crate::log) region: Region,
+    pub(in crate::log) told: Told,
 }
 
 /// An entry of a member's commit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryName {
-    pub(crate) slot: Slot,
-    pub(crate) part: CommitPart,
-    pub(crate) number: u64,
+    pub(in crate::log) slot: Slot,
+    pub(in crate::log) part: CommitPart,
+    pub(in crate::log) number: u64,
 }
 
 impl CommitLog {

@@ -6,7 +6,7 @@ use parlour_units::{Region, Sectors, Slot};
 /// A job that waits for a log buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PoolWaiter {
-    pub(crate) job: JobId,
+    pub(in crate::log) job: JobId,
     pub(in crate::log) region: Region,
     /// The job needs exactly one buffer if its region has none open. Only the failure of a member
     /// changes that.

@@ -139,7 +139,7 @@ impl Logs {
                 run.member == apply.member
                     && at <= run.at + run.length + cx.tuning.reintegration_gap
                     && end - run.at <= longest
-                    && !cx.roster.listed.has(run.member, run.at, end - run.at)
+                    && !cx.roster.listed().has(run.member, run.at, end - run.at)
                     && !is_suspect(suspects, run.member, run.at, end - run.at)
             });
             match merged {

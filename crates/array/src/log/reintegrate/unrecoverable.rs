@@ -48,7 +48,7 @@ impl Logs {
     /// Parity that is on the bad-block log and cannot be repaired stays unrecoverable whatever is
     /// xored into it: it is left out. Returns whether there was any.
     pub(in crate::log) fn leave_out_listed(&mut self, cx: &mut Context, region: Region) -> bool {
-        let is_bad = |apply: &Apply| cx.roster.listed.has(apply.member, apply.at, apply.length);
+        let is_bad = |apply: &Apply| cx.roster.listed().has(apply.member, apply.at, apply.length);
         let (listed, mut left): (Vec<Apply>, Vec<Apply>) =
             self.remaining(region).into_iter().partition(|apply| is_bad(apply));
         if listed.is_empty() {

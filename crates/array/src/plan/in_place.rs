@@ -139,7 +139,7 @@ impl Builder {
         let mut computed = Vec::new();
         let sums = view.present_checks().filter(|check| view.code().repeats(*check).is_none());
         for check in sums {
-            // A sum of old content goes to a place of its own: it may contain the check unit itself.
+            // A sum of old content has memory of its own: it may contain the check unit itself.
             let decodes = self.bands.iter().any(|(_, method)| *method == Method::Decode);
             let result = match read.iter().find(|old| old.unit == check).filter(|_| !decodes) {
                 Some(old) => old.source,

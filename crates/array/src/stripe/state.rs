@@ -80,8 +80,8 @@ impl Stripes {
             Purpose::Scrub { .. } => Class::Scrub,
         };
         let hull = hull(&pieces).map_or(window.columns.length(), Columns::length);
-        // The greatest memory that any plan on these columns takes: every unit and each result. Zeroes
-        // that cover the whole stripe take none.
+        // The greatest memory that any plan on these columns takes: every unit and each result.
+        // Zeroes that cover the whole stripe take none.
         let memory = if content.unmaps() && is_whole(layout, &pieces) { Sectors::ZERO } else { hull * width };
         let job = StripeJob {
             purpose,

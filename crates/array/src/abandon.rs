@@ -44,7 +44,7 @@ impl Core {
         let Some(slot) = { unwritten }.find_map(|failure| self.cx.roster.slot_of(failure.member)) else {
             return false;
         };
-        self.cx.counters.out_of_space = true;
+        self.cx.lacks_space = true;
         self.abandon(Mode::Halted, Event::Halted { slot });
         true
     }

@@ -34,6 +34,8 @@ pub(crate) struct Context {
     pub(crate) mode: Mode,
     /// Whether members may be written to.
     pub(crate) writes: bool,
+    /// Whether a member has run out of space. Then no new data is written.
+    pub(crate) lacks_space: bool,
     pub(crate) now: Instant,
     pub(crate) roster: Roster,
     pub(crate) jobs: Jobs<Kind>,
@@ -72,6 +74,7 @@ impl Context {
             identity,
             mode,
             writes,
+            lacks_space: false,
             now,
             roster,
             jobs: Jobs::default(),
@@ -87,12 +90,12 @@ impl Context {
 
     /// The error with which a read-only array refuses writes.
     pub(crate) fn refusal(&self) -> RequestError {
-        if self.counters.out_of_space { RequestError::NoSpace } else { RequestError::ReadOnly }
+        if self.lacks_space { RequestError::NoSpace } else { RequestError::ReadOnly }
     }
 
     /// Whether writes are refused, including those that were submitted before.
     pub(crate) fn takes_no_writes(&self) -> bool {
-        self.mode == Mode::ReadOnly || self.counters.out_of_space
+        self.mode == Mode::ReadOnly || self.lacks_space
     }
 
     /// Whether unreadable sectors may be written again; true also while the array is being stopped.

@@ -10,7 +10,7 @@ use crate::layout::{Location, Occupant};
 use crate::mode::Mode;
 use crate::rooms::Rooms;
 use crate::roster::{SlotState, Traffic};
-use crate::status::{Held, LogStatus, MemberStatus, Status, TrafficStatus};
+use crate::status::{Counters, Held, LogStatus, MemberStatus, Status, TrafficStatus};
 use parlour_units::{Member, Region, Sector, Slot};
 
 impl Array {
@@ -53,7 +53,7 @@ impl Array {
             dirty_regions: durable.bitmap().dirty_count(),
             doubtful_regions: doubtful_regions(core),
             log: logs.status(),
-            counters: cx.counters,
+            counters: Counters { out_of_space: cx.lacks_space, ..cx.counters },
             memory: (cx.buffers.in_use().bytes(), cx.buffers.peak().bytes()),
         }
     }

@@ -45,6 +45,7 @@ mod opening;
 pub mod organization;
 pub mod plan;
 mod planted;
+mod read;
 pub mod record;
 mod report;
 mod request;

@@ -64,11 +64,12 @@ pub fn pieces(layout: &Layout, at: Sector, length: Sectors, window: Window, piec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layout::{Arrangement, LayoutRequest, Rotation};
+    use crate::layout::{Details, LayoutChoice, LayoutRequest, Rotation};
 
     fn raid5(unit: u64) -> Layout {
         let request = LayoutRequest { group_members: 4, groups: 1, unit, length: unit * 10 };
-        Layout::arranged(Arrangement::Parity(Rotation::LeftSymmetric), request)
+        let details = Details { copies: 1, regions: None, logged: false, positions: None };
+        Layout::new(LayoutChoice::Parity(Rotation::LeftSymmetric), details, request)
     }
 
     #[test]

@@ -155,10 +155,10 @@ impl Core {
     /// A member has no space for a write. The member is not at fault and is not excluded, but the
     /// array can no longer write.
     pub(crate) fn out_of_space(&mut self, member: Member) {
-        if self.cx.counters.out_of_space {
+        if self.cx.lacks_space {
             return;
         }
-        self.cx.counters.out_of_space = true;
+        self.cx.lacks_space = true;
         if self.cx.mode == Mode::Serving {
             self.cx.mode = Mode::ReadOnly;
         }

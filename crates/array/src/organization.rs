@@ -1,9 +1,9 @@
 //! Organizations: an organization is four choices (layout, code, update, read). The usual names are
 //! rows of one table. A combination that makes no sense is refused with the reason.
 //!
-//! Layout, code and update are defined in their own modules, and only there they are compared by
-//! name. All others ask in words: [`Organization::is_logged`], [`Organization::keeps_copies`].
-//! `cargo xtask lint` checks this.
+//! The choices are defined in their own modules, and only there they are compared by name. All
+//! others ask in words: [`Organization::is_logged`], [`Organization::keeps_copies`]. `cargo xtask
+//! lint` checks this.
 
 mod refused;
 
@@ -14,6 +14,7 @@ use crate::layout::Rotation;
 
 pub use crate::code::Code;
 pub use crate::layout::LayoutChoice;
+pub use crate::read::ReadChoice;
 pub use crate::update::Update;
 pub use refused::RefusedCombination;
 
@@ -46,46 +47,6 @@ impl Consistency {
         match self {
             Consistency::Bitmap => "bitmap",
             Consistency::Journal => "journal",
-        }
-    }
-}
-
-/// Which copy answers a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReadChoice {
-    /// There is one copy only.
-    Direct,
-    /// The first copy that can be read.
-    Primary,
-    /// The copies in turn.
-    RoundRobin,
-    /// The copy whose member has the fewest accesses outstanding; ties go to the nearest head.
-    ShortestQueue,
-    /// The copy whose member's head is nearest.
-    NearestHead,
-    /// A pseudo-random copy, determined by the request's number. The same requests read the same
-    /// copies.
-    Random,
-}
-
-impl ReadChoice {
-    /// All choices.
-    pub const ALL: [ReadChoice; 6] = [
-        ReadChoice::Direct,
-        ReadChoice::Primary,
-        ReadChoice::RoundRobin,
-        ReadChoice::ShortestQueue,
-        ReadChoice::NearestHead,
-        ReadChoice::Random,
-    ];
-
-    /// Checks that there is a choice of copies exactly if there are copies.
-    fn check_on(self, code: Code) -> Result<(), RefusedCombination> {
-        match (code.is_copy(), self == ReadChoice::Direct) {
-            (true, true) => Err(RefusedCombination::ManyCopies),
-            (false, false) => Err(RefusedCombination::OneCopy),
-            (true, false) | (false, true) => Ok(()),
         }
     }
 }

@@ -25,7 +25,7 @@ struct Choice {
     room: &'static str,
 }
 
-const CHOICES: [Choice; 3] = [
+const CHOICES: [Choice; 4] = [
     Choice {
         name: "LayoutChoice",
         variants: &[
@@ -42,10 +42,20 @@ const CHOICES: [Choice; 3] = [
     },
     Choice { name: "Code", variants: &["None", "Copy", "Xor"], room: "crates/array/src/code/" },
     Choice { name: "Update", variants: &["InPlace", "Logged", "Floating"], room: "crates/array/src/update/" },
+    Choice {
+        name: "ReadChoice",
+        variants: &["Direct", "Primary", "RoundRobin", "ShortestQueue", "NearestHead", "Random"],
+        room: "crates/array/src/read/",
+    },
 ];
 
-/// Where all choices may be named: the table of organizations, and their numbers in superblocks.
-const TABLES: [&str; 2] = ["crates/array/src/organization.rs", "crates/array/src/format/"];
+/// Where all choices may be named: the table of organizations, their numbers in superblocks, and
+/// their names in settings.
+const TABLES: [&str; 3] = [
+    "crates/array/src/organization.rs",
+    "crates/array/src/format/",
+    "crates/lab/src/settings/organization.rs",
+];
 
 /// Methods whose result, compared with one of these numbers, tells which code it must be.
 const TELLING: [(&str, &[&str]); 2] = [("data_units", &["1", "2"]), ("check_units", &["0"])];

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::scheme::{self, Scheme};
 use crate::layout::Stripes;
 use crate::organization::RefusedCombination;
 
@@ -32,24 +33,24 @@ impl Code {
         Code::Halves,
     ];
 
+    fn scheme(self) -> &'static Scheme {
+        match self {
+            Code::None => &scheme::NONE,
+            Code::Copy => &scheme::COPY,
+            Code::Xor => &scheme::XOR,
+            #[cfg(feature = "test-choices")]
+            Code::Halves => &super::halves::HALVES,
+        }
+    }
+
     /// The coefficients of `checks` check units over `data` data units, by check unit.
     pub(super) fn coefficients(self, data: u16, checks: u16) -> Vec<Vec<u8>> {
-        match self {
-            #[cfg(feature = "test-choices")]
-            Code::Halves => super::halves::coefficients(data),
-            // (Without check units there are no rows.)
-            Code::None | Code::Copy | Code::Xor => vec![vec![1; data.into()]; checks.into()],
-        }
+        (self.scheme().coefficients)(data, checks)
     }
 
     /// The number of check units that are computed from several data units.
     fn parities(self) -> u16 {
-        match self {
-            Code::None | Code::Copy => 0,
-            Code::Xor => 1,
-            #[cfg(feature = "test-choices")]
-            Code::Halves => 2,
-        }
+        self.scheme().parities
     }
 
     /// Checks that the code fits the stripes of a layout.

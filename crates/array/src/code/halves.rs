@@ -1,7 +1,11 @@
 //! A code for tests: two check units, each the exclusive or of one half of the data units.
 
-/// The coefficients, by check unit.
-pub(super) fn coefficients(data: u16) -> Vec<Vec<u8>> {
+use super::scheme::Scheme;
+
+/// Two check units over two halves.
+pub(super) const HALVES: Scheme = Scheme { parities: 2, coefficients };
+
+fn coefficients(data: u16, _checks: u16) -> Vec<Vec<u8>> {
     let half = |first: bool| (0..data).map(|unit| u8::from((unit < data / 2) == first)).collect();
     vec![half(true), half(false)]
 }

@@ -9,6 +9,7 @@ mod choice;
 mod field;
 #[cfg(feature = "test-choices")]
 mod halves;
+mod scheme;
 mod set;
 
 use parlour_codec::galois::product;

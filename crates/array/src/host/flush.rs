@@ -37,9 +37,8 @@ impl Hosts {
     /// Whether parity that stands in for a missing member's data stays behind its log until the
     /// next opening.
     pub(super) fn flush_lacks_parity(&self, core: &Core) -> bool {
-        let lacks = core.cx.counters.out_of_space
-            && !core.cx.geometry.is_journaled()
-            && !core.durable.is_whole(&core.cx);
+        let lacks =
+            core.cx.lacks_space && !core.cx.geometry.is_journaled() && !core.durable.is_whole(&core.cx);
         lacks && core.logs.any_stalled()
     }
 

@@ -9,8 +9,8 @@ use crate::host::state::{HostRequest, Hosts};
 use crate::ids::{HostId, JobId};
 use crate::job::{ATTEMPTS, Kind, Purpose};
 use crate::map::pieces;
-use crate::organization::ReadChoice;
 use crate::plan::{Source, Span};
+use crate::read::Load;
 use crate::request::{Request, RequestError};
 use crate::signal::Signal;
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
@@ -146,26 +146,14 @@ impl Hosts {
         if core.durable.bitmap().needs_resync(layout.region_of(stripe).0) {
             return copies.next().filter(|_| !core.cx.locks.is_exclusive(stripe));
         }
-        let member = |unit: Unit| {
+        let load = |unit: Unit| {
             let location = layout.locate(stripe, unit);
             let member = core.cx.roster.member_at(location.slot).expect("a readable place has a member");
             let (queue, head) = core.cx.roster.queue(member);
             let at = core.cx.geometry.data_start() + (location.at + columns.from).from_start();
-            let distance = head.get().abs_diff(at.get());
-            (queue, distance)
+            Load { queue, distance: head.get().abs_diff(at.get()) }
         };
-        match core.cx.geometry.organization().read {
-            ReadChoice::Direct | ReadChoice::Primary => copies.next(),
-            choice @ (ReadChoice::RoundRobin | ReadChoice::Random) => {
-                let copies: Vec<Unit> = copies.collect();
-                let number = if choice == ReadChoice::Random { mixed(self.turn) } else { self.turn };
-                let turn = number.checked_rem(copies.len() as u64)?;
-                self.turn += 1;
-                Some(copies[turn as usize])
-            }
-            ReadChoice::ShortestQueue => copies.min_by_key(|unit| member(*unit)),
-            ReadChoice::NearestHead => copies.min_by_key(|unit| member(*unit).1),
-        }
+        core.cx.geometry.organization().read.pick(copies, load, &mut self.turns)
     }
 
     pub(super) fn begin_degraded_reads(&mut self, core: &mut Core, host: HostId, request: Request) {
@@ -328,12 +316,4 @@ impl Hosts {
             other => unreachable!("{other:?} waits for no repair"),
         }
     }
-}
-
-/// A number that looks unrelated to `count`, by the finalizer of SplitMix64.
-fn mixed(count: u64) -> u64 {
-    let mut z = count.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }

@@ -10,6 +10,7 @@ use crate::job::Purpose;
 use crate::map::windows;
 use crate::mode::Mode;
 use crate::plan::{Content, Span};
+use crate::read::Turns;
 use crate::request::{Completion, Request, RequestError};
 use crate::stripe::StripeWork;
 use parlour_units::{Duration, Instant, Sector, Sectors, Slot, Stripe};
@@ -58,7 +59,7 @@ pub(crate) struct Hosts {
     pub(super) last: Option<Instant>,
     pub(super) completions: VecDeque<Completion>,
     /// Counts reads of copies that are chosen in turn.
-    pub(super) turn: u64,
+    pub(super) turns: Turns,
 }
 
 impl Hosts {

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::arrangement::{Arrangement, Rotation};
+use super::rotated::Rotation;
+use super::rule::{Facts, Room, Stripes};
+use super::{copied, regions, rotated, striped};
 
 /// Where units are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,28 +33,6 @@ pub enum LayoutChoice {
     Mirrored,
 }
 
-/// Which units a stripe consists of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stripes {
-    /// Data units only.
-    Data,
-    /// One data unit, and check units.
-    OneDataUnit,
-    /// Several data units, and so many check units.
-    ManyDataUnits { checks: u16 },
-}
-
-/// What else members have room for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Room {
-    /// Nothing but units.
-    Units,
-    /// A log for each region.
-    Logs,
-    /// Free positions to which units can be moved.
-    Positions,
-}
-
 impl LayoutChoice {
     /// All choices.
     pub const ALL: &[LayoutChoice] = &[
@@ -72,26 +52,30 @@ impl LayoutChoice {
         LayoutChoice::Mirrored,
     ];
 
+    /// The facts about the layout.
+    pub(super) fn facts(self) -> &'static Facts {
+        match self {
+            LayoutChoice::Concatenated => &striped::CONCATENATED,
+            LayoutChoice::Striped => &striped::STRIPED,
+            LayoutChoice::Neighbours => &copied::NEIGHBOURS,
+            LayoutChoice::Shadows => &copied::SHADOWS,
+            LayoutChoice::Parity(rotation) => rotated::parity(rotation),
+            LayoutChoice::Regions => &regions::REGIONS,
+            LayoutChoice::Far => &copied::FAR,
+            LayoutChoice::Cylinders => &rotated::CYLINDERS,
+            #[cfg(feature = "test-choices")]
+            LayoutChoice::Mirrored => &super::mirrored::MIRRORED,
+        }
+    }
+
     /// Which units a stripe consists of.
     pub(crate) fn stripes(self) -> Stripes {
-        match self {
-            LayoutChoice::Concatenated | LayoutChoice::Striped => Stripes::Data,
-            LayoutChoice::Neighbours | LayoutChoice::Shadows | LayoutChoice::Far => Stripes::OneDataUnit,
-            LayoutChoice::Parity(_) | LayoutChoice::Regions | LayoutChoice::Cylinders => {
-                Stripes::ManyDataUnits { checks: 1 }
-            }
-            #[cfg(feature = "test-choices")]
-            LayoutChoice::Mirrored => Stripes::ManyDataUnits { checks: 2 },
-        }
+        self.facts().stripes
     }
 
     /// What else members have room for.
     pub(crate) fn room(self) -> Room {
-        match self {
-            LayoutChoice::Regions => Room::Logs,
-            LayoutChoice::Cylinders => Room::Positions,
-            _ => Room::Units,
-        }
+        self.facts().room
     }
 
     /// Whether each stripe is one data unit and its copies.
@@ -122,13 +106,7 @@ impl LayoutChoice {
     /// than the one for new arrays: arrays that exist are read, even if no such array would be
     /// created. (Regions have a limit of their own, which depends on their sublogs.)
     pub(crate) fn least_placeable(self) -> u16 {
-        match self {
-            LayoutChoice::Parity(_) => 2,
-            LayoutChoice::Cylinders => 3,
-            #[cfg(feature = "test-choices")]
-            LayoutChoice::Mirrored => 4,
-            _ => 1,
-        }
+        self.facts().least_placeable
     }
 
     /// The number of sections of a member's data area. Each needs room for at least one unit.
@@ -138,7 +116,7 @@ impl LayoutChoice {
 
     /// Whether copies are in a later section of the members.
     pub(crate) fn copies_are_far(self) -> bool {
-        self == LayoutChoice::Far
+        self.facts().copies_are_far
     }
 
     /// How parity rotates over the members; `None` if it does not, or if the layout fixes it.
@@ -159,28 +137,5 @@ impl LayoutChoice {
     /// Whether both are the same layout, apart from how parity rotates.
     pub(crate) fn is_alike(self, other: LayoutChoice) -> bool {
         self == other || self.rotation().is_some() && other.rotation().is_some()
-    }
-
-    /// The rule that places units; `None` for regions. `positions`: positions and units of a
-    /// cylinder.
-    ///
-    /// # Panics
-    /// If the layout is in cylinders, and there are none.
-    pub(super) fn arrangement(self, copies: u16, positions: Option<(u16, u16)>) -> Option<Arrangement> {
-        Some(match self {
-            LayoutChoice::Concatenated => Arrangement::Concatenated,
-            LayoutChoice::Striped => Arrangement::Striped,
-            LayoutChoice::Neighbours => Arrangement::Neighbours { copies },
-            LayoutChoice::Shadows => Arrangement::Shadows { copies },
-            LayoutChoice::Far => Arrangement::Far { copies },
-            LayoutChoice::Parity(rotation) => Arrangement::Parity(rotation),
-            LayoutChoice::Cylinders => {
-                let (positions, units) = positions.expect("a layout in cylinders is kept with them");
-                Arrangement::Cylinders { positions, units }
-            }
-            #[cfg(feature = "test-choices")]
-            LayoutChoice::Mirrored => Arrangement::Mirrored,
-            LayoutChoice::Regions => return None,
-        })
     }
 }

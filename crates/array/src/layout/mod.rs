@@ -10,19 +10,23 @@
 //! Places here count from the start of a member's data area; [`Geometry`](crate::Geometry) knows
 //! where the data area starts.
 
-mod arrangement;
 mod choice;
+mod copied;
 #[cfg(feature = "test-choices")]
 mod mirrored;
 mod regions;
+mod rotated;
+mod rule;
+mod striped;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
 
-pub use arrangement::{Arrangement, Rotation};
 pub use choice::LayoutChoice;
-pub(crate) use choice::{Room, Stripes};
 pub use regions::{RegionShape, Regions, ShapeRequest};
+pub use rotated::Rotation;
+use rule::{Facts, Rule, Shape};
+pub(crate) use rule::{Room, Stripes};
 
 /// A sector of the data area of the member in a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +65,7 @@ pub enum Occupant {
 /// A layout of units over members.
 #[derive(Clone, Debug)]
 pub struct Layout {
+    facts: &'static Facts,
     kind: Kind,
     groups: u16,
     group_members: u16,
@@ -77,7 +82,8 @@ pub struct Layout {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Arranged(Arrangement),
+    /// By one rule for the whole member.
+    Ruled(&'static dyn Rule, Shape),
     Regions(Regions),
 }
 
@@ -113,24 +119,39 @@ impl Layout {
     /// # Panics
     /// If `details` lack what the layout needs.
     pub(crate) fn new(choice: LayoutChoice, details: Details, request: LayoutRequest) -> Layout {
-        match choice.arrangement(details.copies, details.positions) {
-            Some(arrangement) => Layout::arranged(arrangement, request),
-            None => {
-                let shape = details.regions.expect("a layout in regions is kept with its regions");
-                Layout::regions((shape, details.logged), request)
-            }
+        let facts = choice.facts();
+        match facts.rule {
+            Some(rule) => Layout::ruled(facts, rule, details, request),
+            None => Layout::regions(facts, details, request),
         }
     }
 
-    /// Places units on members by `arrangement`.
-    pub(crate) fn arranged(arrangement: Arrangement, request: LayoutRequest) -> Layout {
+    /// Places units by one rule for the whole member.
+    fn ruled(
+        facts: &'static Facts,
+        rule: &'static dyn Rule,
+        details: Details,
+        request: LayoutRequest,
+    ) -> Layout {
         let unit = Sectors::new(request.unit);
         let rows = Sectors::new(request.length) / unit;
-        let (data_units, check_units) = arrangement.units(request.group_members);
-        let group_stripes = arrangement.stripes(request.group_members, rows);
+        let (positions, units) = match facts.room {
+            Room::Positions => details.positions.expect("a layout in cylinders is kept with them"),
+            Room::Units | Room::Logs => (0, 0),
+        };
+        let shape = Shape {
+            members: request.group_members.into(),
+            stripes: 0,
+            copies: details.copies.into(),
+            cylinder: (positions.into(), units.into()),
+        };
+        let (data_units, check_units) = rule.units(shape);
+        let (data_units, check_units) = (data_units as u16, check_units as u16);
+        let group_stripes = rule.stripes(shape, rows);
         let total = group_stripes * u64::from(request.groups);
         Layout {
-            kind: Kind::Arranged(arrangement),
+            facts,
+            kind: Kind::Ruled(rule, Shape { stripes: group_stripes, ..shape }),
             groups: request.groups,
             group_members: request.group_members,
             unit,
@@ -144,9 +165,11 @@ impl Layout {
 
     /// Places units region by region, each region with room for its log, which may be used
     /// (Stodolsky figures 8 and 9).
-    fn regions((shape, logged): (RegionShape, bool), request: LayoutRequest) -> Layout {
+    fn regions(facts: &'static Facts, details: Details, request: LayoutRequest) -> Layout {
+        let shape = details.regions.expect("a layout in regions is kept with its regions");
         let regions = Regions::new(shape, request.group_members, Sectors::new(request.unit));
         Layout {
+            facts,
             groups: request.groups,
             group_members: request.group_members,
             unit: Sectors::new(request.unit),
@@ -155,7 +178,7 @@ impl Layout {
             group_stripes: u64::from(shape.regions) * u64::from(shape.stripes),
             region_stripes: u64::from(shape.stripes),
             kind: Kind::Regions(regions),
-            logged,
+            logged: details.logged,
         }
     }
 
@@ -207,43 +230,42 @@ impl Layout {
     /// With far copies: the length of a member's first section, which holds the first copies. A
     /// section of the same length follows for each further copy.
     pub(crate) fn section(&self) -> Option<Sectors> {
-        match self.kind {
-            Kind::Arranged(Arrangement::Far { .. }) => {
-                Some(self.unit * (self.group_stripes / u64::from(self.group_members)))
-            }
-            _ => None,
-        }
+        let rows = self.group_stripes / u64::from(self.group_members);
+        self.facts.copies_are_far.then_some(self.unit * rows)
     }
 
     /// With floating units: the number of positions in a cylinder, and of units in it.
     pub(crate) fn positions(&self) -> Option<(u64, u64)> {
         match self.kind {
-            Kind::Arranged(Arrangement::Cylinders { positions, units }) => {
-                Some((positions.into(), units.into()))
-            }
+            Kind::Ruled(_, shape) if self.facts.room == Room::Positions => Some(shape.cylinder),
             _ => None,
         }
     }
 
     /// The slots that may hold units of the same stripes as `slot`, itself included.
     pub fn peers(&self, slot: Slot) -> std::ops::Range<u16> {
-        let width = match self.kind {
-            Kind::Arranged(Arrangement::Neighbours { copies } | Arrangement::Far { copies }) => copies,
-            Kind::Arranged(_) | Kind::Regions(_) => self.group_members,
+        let (group, member) = self.in_group(slot);
+        let peers = match self.kind {
+            Kind::Ruled(rule, shape) => rule.peers(shape, member.into()),
+            Kind::Regions(_) => 0..self.group_members.into(),
         };
-        let first = slot.get() / width * width;
-        first..first + width
+        let first = group * self.group_members;
+        first + peers.start as u16..first + peers.end as u16
     }
 
     /// Whether `slot` and `other` hold units of the same stripes.
     pub fn share_stripes(&self, slot: Slot, other: Slot) -> bool {
-        match self.kind {
-            Kind::Arranged(Arrangement::Shadows { copies }) => {
-                let sets = self.members() / copies;
-                slot.get() % sets == other.get() % sets
-            }
-            _ => self.peers(slot).contains(&other.get()),
-        }
+        let ((group, member), (other_group, other_member)) = (self.in_group(slot), self.in_group(other));
+        let share = match self.kind {
+            Kind::Ruled(rule, shape) => rule.share_stripes(shape, member.into(), other_member.into()),
+            Kind::Regions(_) => true,
+        };
+        group == other_group && share
+    }
+
+    /// The group of a slot, and its number in it.
+    fn in_group(&self, slot: Slot) -> (u16, u16) {
+        (slot.get() / self.group_members, slot.get() % self.group_members)
     }
 
     /// The parity groups.
@@ -261,7 +283,7 @@ impl Layout {
     pub fn logs(&self) -> Option<&Regions> {
         match &self.kind {
             Kind::Regions(regions) => self.logged.then_some(regions),
-            Kind::Arranged(_) => None,
+            Kind::Ruled(..) => None,
         }
     }
 
@@ -271,9 +293,9 @@ impl Layout {
         let groups = u64::from(self.groups);
         let (group, row) = ((stripe.get() % groups) as u16, stripe.get() / groups);
         let (slot, at) = match &self.kind {
-            Kind::Arranged(arrangement) => {
-                let (slot, row) = arrangement.locate(self.group_members, self.group_stripes, row, unit);
-                (slot, self.unit * row)
+            Kind::Ruled(rule, shape) => {
+                let (member, row) = rule.locate(*shape, row, unit.get().into());
+                (member as u16, self.unit * row)
             }
             Kind::Regions(regions) => regions.locate(row, unit),
         };
@@ -282,20 +304,19 @@ impl Layout {
 
     /// The content of `location`.
     pub fn occupant(&self, location: Location) -> Occupant {
-        let group = location.slot.get() / self.group_members;
-        let slot = location.slot.get() % self.group_members;
+        let (group, member) = self.in_group(location.slot);
         let offset = location.at.from_start();
         let in_group = |row: u64| Stripe::new(row * u64::from(self.groups) + u64::from(group));
         match &self.kind {
-            Kind::Arranged(arrangement) => {
-                match arrangement.occupant(self.group_members, self.group_stripes, slot, offset / self.unit) {
-                    Some((row, unit)) => {
-                        Occupant::Unit { stripe: in_group(row), unit, offset: offset % self.unit }
-                    }
-                    None => Occupant::Unused,
-                }
-            }
-            Kind::Regions(regions) => match regions.occupant(slot, offset) {
+            Kind::Ruled(rule, shape) => match rule.occupant(*shape, member.into(), offset / self.unit) {
+                Some((row, unit)) if row < self.group_stripes => Occupant::Unit {
+                    stripe: in_group(row),
+                    unit: Unit::new(unit as u16),
+                    offset: offset % self.unit,
+                },
+                _ => Occupant::Unused,
+            },
+            Kind::Regions(regions) => match regions.occupant(member, offset) {
                 regions::Found::Unit { row, unit, offset } => {
                     Occupant::Unit { stripe: in_group(row), unit, offset }
                 }
@@ -314,7 +335,7 @@ impl Layout {
     /// logging, logs.
     pub fn region_count(&self) -> u32 {
         let count = match self.kind {
-            Kind::Arranged(_) => self.stripes().div_ceil(self.region_stripes),
+            Kind::Ruled(..) => self.stripes().div_ceil(self.region_stripes),
             Kind::Regions(_) => self.stripes() / self.region_stripes,
         };
         u32::try_from(count).expect("regions are counted in 32 bits")
@@ -324,7 +345,7 @@ impl Layout {
     pub fn region_of(&self, stripe: Stripe) -> (Region, u64) {
         let groups = u64::from(self.groups);
         let (region, index) = match self.kind {
-            Kind::Arranged(_) => (stripe.get() / self.region_stripes, stripe.get() % self.region_stripes),
+            Kind::Ruled(..) => (stripe.get() / self.region_stripes, stripe.get() % self.region_stripes),
             Kind::Regions(_) => {
                 let row = stripe.get() / groups;
                 (row / self.region_stripes * groups + stripe.get() % groups, row % self.region_stripes)
@@ -337,7 +358,7 @@ impl Layout {
     /// and the stripe at which the next regions begin.
     pub(crate) fn regions_beside(&self, stripe: Stripe) -> (std::ops::Range<u32>, u64) {
         let side_by_side = match self.kind {
-            Kind::Arranged(_) => 1,
+            Kind::Ruled(..) => 1,
             Kind::Regions(_) => u64::from(self.groups),
         };
         let row = stripe.get() / (self.region_stripes * side_by_side);
@@ -354,7 +375,7 @@ impl Layout {
             return None;
         }
         let stripe = match self.kind {
-            Kind::Arranged(_) => u64::from(region.get()) * self.region_stripes + index,
+            Kind::Ruled(..) => u64::from(region.get()) * self.region_stripes + index,
             Kind::Regions(_) => {
                 let (row, group) = (u64::from(region.get()) / groups, u64::from(region.get()) % groups);
                 (row * self.region_stripes + index) * groups + group
@@ -377,15 +398,15 @@ impl Layout {
             // With several sublogs, a member is left out of each stripe.
             Kind::Regions(regions) => regions.shape().sublogs == 1,
             // A region is of consecutive stripes, which belong to the groups in turn.
-            Kind::Arranged(_) => self.groups == 1,
+            Kind::Ruled(..) => self.groups == 1,
         }
     }
 
     /// Stripes that show all ways in which units are placed; `None` if any units of a stripe are to
     /// be thought of as lost together.
     pub(crate) fn samples(&self) -> Option<impl Iterator<Item = Stripe>> {
-        let Kind::Arranged(arrangement) = &self.kind else { return None };
-        let period = arrangement.period()? * u64::from(self.groups);
+        let Kind::Ruled(rule, _) = &self.kind else { return None };
+        let period = rule.period()? * u64::from(self.groups);
         Some((0..period.min(self.stripes())).map(Stripe::new))
     }
 

@@ -13,6 +13,18 @@
 use parlour_units::{Sectors, Unit};
 use serde::{Deserialize, Serialize};
 
+use super::rule::{Facts, Room, Stripes};
+
+/// Regions, each with parity and a log. (They have a least number of members of their own, which
+/// depends on their sublogs.)
+pub(super) const REGIONS: Facts = Facts {
+    stripes: Stripes::ManyDataUnits { checks: 1 },
+    room: Room::Logs,
+    least_placeable: 1,
+    copies_are_far: false,
+    rule: None,
+};
+
 /// The sizes that define a group's regions; kept in the superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegionShape {

@@ -64,7 +64,7 @@ impl Logs {
         // Where the log cannot be written, what is in memory goes to the parity.
         let stands =
             if cx.geometry.is_journaled() { self.log_stands(cx, region) } else { !cx.roster.is_degraded() };
-        let degraded = !stands || cx.counters.out_of_space;
+        let degraded = !stands || cx.lacks_space;
         loop {
             let waits = match cx.tuning.log_flush {
                 LogFlush::WhenFull => false,

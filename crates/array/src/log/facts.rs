@@ -103,7 +103,7 @@ impl Logs {
     /// Whether `stripe` cannot be read until the array is opened again, because a committed write
     /// may have written a part of its data.
     pub(crate) fn is_left_to_redo(&self, cx: &Context, stripe: Stripe) -> bool {
-        if !cx.counters.out_of_space {
+        if !cx.lacks_space {
             return false;
         }
         let (region, index) = cx.geometry.region_of(stripe);

@@ -48,7 +48,7 @@ impl Logs {
 
     pub(in crate::log) fn keeps_log_without_space(&self, cx: &Context, region: Region) -> bool {
         cx.geometry.is_journaled()
-            && cx.counters.out_of_space
+            && cx.lacks_space
             && !self.log_is_lost(cx, region)
             && !is_planted(Bug::LogGivenUpForSpace)
     }

@@ -100,7 +100,9 @@ fn signals_and_the_stop_command_end_a_server_properly() {
     let bench = Workbench::new();
     bench.succeed("create -o raid5 --size 8MiB a b c");
     for signal in ["INT", "TERM", "HUP"] {
-        let served = bench.serve("serve . --unix nbd.sock");
+        // (These tests may have been started with the signal ignored, as by `nohup`.)
+        let how = format!("exec env --default-signal={signal}");
+        let served = bench.serve_under(&how, "serve . --unix nbd.sock");
         served.signal(signal);
         assert!(served.end().0.success());
         assert_eq!(json(&bench.succeed("status . --json"))["mode"], "stopped");
@@ -114,7 +116,7 @@ fn signals_and_the_stop_command_end_a_server_properly() {
 fn a_server_that_was_started_to_outlive_its_terminal_does() {
     let bench = Workbench::new();
     bench.succeed("create -o raid5 --size 8MiB a b c");
-    let served = bench.serve_under("trap '' HUP", "serve . --unix nbd.sock");
+    let served = bench.serve_under("trap '' HUP; exec", "serve . --unix nbd.sock");
     served.signal("HUP");
     assert!(bench.succeed("status .").contains("state: healthy"));
     served.stop();

@@ -99,10 +99,10 @@ impl Workbench {
         self.serve_telling(arguments, Stdio::piped())
     }
 
-    /// The same, started by a shell that runs `first` before.
-    pub(crate) fn serve_under(&self, first: &str, arguments: &str) -> Served {
+    /// The same, started by a shell. `how` ends with what executes the command: `exec`, or another.
+    pub(crate) fn serve_under(&self, how: &str, arguments: &str) -> Served {
         let mut command = Command::new("sh");
-        let script = format!("{first}; exec \"$0\" \"$@\"");
+        let script = format!("{how} \"$0\" \"$@\"");
         command.args(["-c", &script, env!("CARGO_BIN_EXE_parlour")]);
         let mut command = self.with_arguments(command, arguments);
         Served::wait(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("sh starts"))

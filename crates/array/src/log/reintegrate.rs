@@ -180,9 +180,7 @@ impl Logs {
         *known = (*known).max(newest);
         self.flush_covered(turn);
         if is_planted(Bug::LogEmptiedBeforeTable) {
-            let table = self.table();
-            let (id, progress) = durable.write_table(cx, table);
-            cx.signal_progress(id, progress);
+            durable.want_table();
             return self.drop_reintegrated(cx, durable, region);
         }
         durable.record_applied(region);

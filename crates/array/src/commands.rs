@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(array.rooms.core.cx.counters.appends, 1);
     }
 
-    /// Regression test. A region's log is full, and a holder of its parity never lets go: the
+    /// Regression test. A region's log is full, and a holder of its parity never releases it: the
     /// region can be neither appended nor reintegrated. The stop used to ask for both without end.
     #[test]
     fn a_stop_ends_where_a_region_can_never_be_appended_and_is_not_called_clean() {

@@ -266,8 +266,8 @@ fn superblocks_of(superblock: &Superblock, session: Identity, frontier: u64) -> 
     let mut sessions = vec![session];
     // An opening that did not come to its end has written no data: members that were absent in it
     // have missed nothing.
-    let vain = usize::from(superblock.opening);
-    sessions.extend(superblock.sessions.iter().skip(vain).take(REMEMBERED_SESSIONS - 1));
+    let unfinished = usize::from(superblock.opening);
+    sessions.extend(superblock.sessions.iter().skip(unfinished).take(REMEMBERED_SESSIONS - 1));
     SuperblocksStart {
         name: superblock.name.clone(),
         created: superblock.created,

@@ -37,7 +37,7 @@ impl Consistency {
     /// All choices.
     pub const ALL: [Consistency; 2] = [Consistency::Bitmap, Consistency::Journal];
 
-    /// Whether records are durable before the data that they tell of.
+    /// Whether records are durable before the data that they describe.
     pub fn is_journal(self) -> bool {
         self == Consistency::Journal
     }

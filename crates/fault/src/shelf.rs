@@ -13,7 +13,7 @@ use crate::trace::Trace;
 
 /// Sessions have identities from here on.
 const FIRST_SESSION: u64 = 1_000;
-/// The number of counters by which accesses of the same name are told apart.
+/// The number of counters that distinguish accesses of the same name.
 const NAMES: usize = 1 << 12;
 
 /// What remains when the array is closed.

@@ -165,7 +165,7 @@ impl World {
 
 /// What can be seen.
 impl World {
-    /// The array, to be asked only: what it is told goes through the world.
+    /// The array, for questions only: requests and outcomes go through the world.
     pub(crate) fn array(&self) -> &Array {
         &self.array
     }
@@ -264,7 +264,7 @@ impl World {
     }
 }
 
-/// What the array is told. Its effects begin when it is drained.
+/// Commands to the array. Their effects begin when it is drained.
 impl World {
     pub(crate) fn stop(&mut self) {
         self.array.stop(self.shelf.now());

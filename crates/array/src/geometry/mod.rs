@@ -217,7 +217,7 @@ impl Geometry {
         self.stored.consistency
     }
 
-    /// Whether records are durable before the data that they tell of.
+    /// Whether records are durable before the data that they describe.
     pub fn is_journaled(&self) -> bool {
         self.stored.consistency.is_journal()
     }

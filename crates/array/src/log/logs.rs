@@ -146,7 +146,7 @@ impl Logs {
         }
     }
 
-    /// For tests: `region`'s log is full, and a holder of its parity never lets go.
+    /// For tests: `region`'s log is full, and a holder of its parity never releases it.
     #[cfg(test)]
     pub(crate) fn block(&mut self, region: Region) {
         let log = self.region(region);

@@ -32,16 +32,22 @@ fn logging(n: u16) -> Setup {
 fn live_logs(seed: u64, setup: &Setup) -> (World, Vec<u8>) {
     let mut w = World::new(setup, SEED + seed);
     let mut r = Random(seed);
+    let flat = write_at_random(&mut w, &mut r, 100);
+    w.stop();
+    (w, flat)
+}
+
+/// Writes three sectors at each of `count` random places; returns what the array then contains.
+fn write_at_random(w: &mut World, r: &mut Random, count: u32) -> Vec<u8> {
     let cap = w.capacity();
     let mut flat = vec![0u8; cap as usize * 512];
-    for _ in 0..100 {
+    for _ in 0..count {
         let at = r.below(cap - 3);
-        let b = payload(&mut r, 3);
+        let b = payload(r, 3);
         flat[at as usize * 512..][..1536].copy_from_slice(&b);
         w.write_now(at, &b).unwrap();
     }
-    w.stop();
-    (w, flat)
+    flat
 }
 
 fn bad_sectors(w: &mut World, flat: &[u8]) -> (usize, usize) {

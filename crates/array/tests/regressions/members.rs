@@ -4,7 +4,7 @@ use parlour_array::*;
 use parlour_units::{Member, Sector, Slot};
 
 use crate::common::{Random, SEED, Setup, World, payload};
-use crate::{is_write, logging, run_where};
+use crate::{bad_sectors, is_write, logging, run_where, write_at_random};
 
 /// A member is replaced while the last checkpoint of the earlier rebuild is flushed.
 #[test]
@@ -35,19 +35,12 @@ fn a_member_replaced_during_its_last_checkpoint_is_rebuilt() {
 }
 
 /// A member dies while the array stops, after the table was written.
-fn t03(at_map: bool) {
+fn dies_while_stopping(at_map: bool) {
     for seed in 0..20 {
         let setup = logging(5);
         let mut w = World::new(&setup, SEED + seed);
         let mut r = Random(seed);
-        let cap = w.capacity();
-        let mut flat = vec![0u8; cap as usize * 512];
-        for _ in 0..200 {
-            let at = r.below(cap - 3);
-            let b = payload(&mut r, 3);
-            flat[at as usize * 512..][..1536].copy_from_slice(&b);
-            w.write_now(at, &b).unwrap();
-        }
+        let flat = write_at_random(&mut w, &mut r, 200);
         w.array.stop(w.now);
         w.drain();
         let g = w.array.geometry().clone();
@@ -76,33 +69,20 @@ fn t03(at_map: bool) {
         let pending = w.pending.len();
         let mut w = w.reopen(false).expect("one may be missing");
         w.settle();
-        let mut bad = 0;
-        for at in (0..cap).step_by(256) {
-            let l = 256.min(cap - at);
-            match w.read_now(at, l) {
-                Ok(b) => {
-                    bad += b
-                        .chunks(512)
-                        .zip(flat[at as usize * 512..].chunks(512))
-                        .filter(|(a, b)| a != b)
-                        .count();
-                }
-                Err(e) => println!("{e}"),
-            }
-        }
-        println!("seed {seed}: killed {killed:?}, pending at stop {pending}, {bad} bad sectors");
-        assert_eq!(bad, 0);
+        let (bad, lost) = bad_sectors(&mut w, &flat);
+        println!("seed {seed}: killed {killed:?}, pending at stop {pending}, {bad} bad sectors, {lost} lost");
+        assert_eq!((bad, lost), (0, 0));
     }
 }
 
 #[test]
 fn a_member_that_dies_while_the_last_map_is_written_costs_nothing() {
-    t03(true)
+    dies_while_stopping(true)
 }
 
 #[test]
 fn a_member_that_dies_while_the_last_table_is_written_costs_nothing() {
-    t03(false)
+    dies_while_stopping(false)
 }
 
 /// The rebuilt member alone had the bitmap: regions that were being written were forgotten when the

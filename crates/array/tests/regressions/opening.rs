@@ -183,6 +183,16 @@ fn an_unsynced_array_without_a_member_is_refused() {
     }
 }
 
+/// The reads of logs' headers that wait: the member and sector of each.
+fn header_reads(w: &World) -> Vec<(u16, u64)> {
+    let reads = w.pending.iter().filter(|effect| effect.class == Class::Log);
+    let place = |effect: &Effect| match effect.action {
+        Action::Read { member, at, .. } => Some((member.get(), at.get())),
+        _ => None,
+    };
+    reads.filter_map(place).collect()
+}
+
 /// Opened without a member, and with one bad header sector.
 #[test]
 fn a_bad_header_of_a_free_position_costs_nothing() {
@@ -193,14 +203,7 @@ fn a_bad_header_of_a_free_position_costs_nothing() {
     let mut disks = disks;
     disks[2].dead = true;
     let mut w = World::open(&setup, disks, vec![0, 1, 3, 4], random, 50, false).unwrap();
-    let heads: Vec<(u16, u64)> = w
-        .pending
-        .iter()
-        .filter_map(|e| match e.action {
-            Action::Read { member, at, .. } if e.class == Class::Log => Some((member.get(), at.get())),
-            _ => None,
-        })
-        .collect();
+    let heads = header_reads(&w);
     println!("{} header reads", heads.len());
     let (mut bad, mut n) = (0, 0);
     // Makes one header that holds nothing unreadable.
@@ -229,14 +232,7 @@ fn a_flush_is_answered_though_a_log_cannot_be_loaded() {
     let World { mut disks, random, .. } = w;
     disks[2].dead = true;
     let mut w = World::open(&setup, disks, vec![0, 1, 3, 4], random, 50, false).unwrap();
-    let heads: Vec<(u16, u64)> = w
-        .pending
-        .iter()
-        .filter_map(|e| match e.action {
-            Action::Read { member, at, .. } if e.class == Class::Log => Some((member.get(), at.get())),
-            _ => None,
-        })
-        .collect();
+    let heads = header_reads(&w);
     println!("{heads:?}");
     for (m, at) in heads.iter().take(1) {
         w.disks[*m as usize].unreadable.insert(*at);

@@ -87,7 +87,7 @@ pub(crate) fn is_root(behaviour: &str) -> bool {
 
 /// Calls `look` until it returns a value.
 pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    watch(PATIENCE, look).unwrap_or_else(|| panic!("waited in vain until {what}"))
+    watch(PATIENCE, look).unwrap_or_else(|| panic!("timed out waiting until {what}"))
 }
 
 /// Calls `look` until it returns a value. `None` if it does not for as long as `patience`.
@@ -261,7 +261,7 @@ impl Array {
             status = self.status();
             is_so(&status).then_some(())
         });
-        assert!(found.is_some(), "waited in vain until {what}: {status}");
+        assert!(found.is_some(), "timed out waiting until {what}: {status}");
         status
     }
 

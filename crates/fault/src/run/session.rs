@@ -34,7 +34,7 @@ impl Run<'_> {
         }
     }
 
-    /// Lets the array begin what it was told, and processes what it answers.
+    /// Lets the array begin the requests and commands that it was given, and processes its answers.
     pub(super) fn go_on(&mut self) -> Result<(), Violation> {
         self.rig.world.drain()?;
         self.collect()

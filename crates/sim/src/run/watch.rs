@@ -1,4 +1,4 @@
-//! What watches a run, and what it is told.
+//! The observer of a run, and what is reported to it.
 
 use crate::world::World;
 

@@ -354,10 +354,10 @@ impl Logs {
     }
 }
 
-/// Writes the parity of a pass; if it is told in intents (`told`), once these are durable.
-fn plan_parity_writes(plan: &mut Plan, runs: &[Run], parity: &[BufferId], told: bool) {
+/// Writes the parity of a pass; if there are intents for it (`intended`), once these are durable.
+fn plan_parity_writes(plan: &mut Plan, runs: &[Run], parity: &[BufferId], intended: bool) {
     plan.next_phase();
-    if told {
+    if intended {
         plan_checksums(plan, runs, parity);
         plan.next_phase();
         plan.commit_before = Some(plan.phase());

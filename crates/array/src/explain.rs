@@ -1,8 +1,8 @@
 //! Explains what the array does for one request, step by step: the map, the strategy and the plan,
 //! from the array's own builders, for an array that is otherwise idle and whose logs are empty.
 
+mod explanation;
 mod names;
-mod told;
 
 use parlour_units::{Sector, Sectors, Slot, Stripe, Unit};
 
@@ -21,7 +21,7 @@ use crate::update;
 
 use names::{Names, on_slot};
 
-pub use told::{
+pub use explanation::{
     ExplainError, ExplainedAccess, ExplainedOperation, ExplainedPlan, ExplainedStep, Explanation,
     MappedPiece, exact,
 };
@@ -261,8 +261,8 @@ impl<'a> Case<'a> {
         });
         // A record without payload only cancels earlier records, and here the log has none of the
         // stripe.
-        let told = method.filter(|method| !method.is_bare());
-        let fragments = told.map_or_else(Vec::new, |method| builder.fragments(view, &pieces, method));
+        let logged = method.filter(|method| !method.is_bare());
+        let fragments = logged.map_or_else(Vec::new, |method| builder.fragments(view, &pieces, method));
         let write = StripeWrite { pieces: &pieces, content, durable: false };
         let mut plan = Plan::default();
         update::plan(builder, &mut plan, view, write, method, &fragments)
@@ -317,12 +317,12 @@ impl<'a> Case<'a> {
         let mut names = Names::new(self.geometry, (self.at, self.length), stripe, &plan);
         let last = plan.steps.last().map_or(0, |step| step.phase);
         // Checksums belong to the committed records, and are mentioned there.
-        let told = |step: &&Step| step.action != Action::Checksum;
+        let shown = |step: &&Step| step.action != Action::Checksum;
         let mut phases: Vec<Vec<ExplainedStep>> = Vec::new();
         for phase in 0..=last {
             let commits = commit.filter(|_| plan.commit_before == Some(phase));
             phases.extend(commits.map(|slot| vec![ExplainedStep::Commit { member: slot.get() }]));
-            let steps = plan.steps.iter().filter(|step| step.phase == phase).filter(told);
+            let steps = plan.steps.iter().filter(|step| step.phase == phase).filter(shown);
             phases.push(steps.map(|step| names.step(&plan, step)).collect());
         }
         phases.retain(|steps| !steps.is_empty());

@@ -2,7 +2,7 @@
 
 use parlour_units::{Sector, Sectors, Slot, Stripe, Unit};
 
-use super::told::{ExplainedAccess, ExplainedStep};
+use super::explanation::{ExplainedAccess, ExplainedStep};
 use crate::draw::Content as Label;
 use crate::effect::Action;
 use crate::geometry::Geometry;

@@ -113,7 +113,7 @@ impl Intent {
 
 /// The content of an entry: records in one ring, intents in the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct EntryContent {
     pub(crate) records: Vec<Committed>,
     pub(crate) intents: Vec<Intent>,
 }
@@ -140,10 +140,10 @@ pub(crate) struct EntryHeader {
     pub(crate) tail: u64,
     /// The number of the entry that was written before; 0 if there was none.
     pub(crate) previous: u64,
-    pub(crate) told: Told,
+    pub(crate) content: EntryContent,
 }
 
-impl Told {
+impl EntryContent {
     /// Sectors that the header takes, in whole blocks.
     pub(crate) fn header_length(&self, block: Sectors) -> Sectors {
         let changes = |count: usize| count * CHANGE_BYTES;
@@ -174,19 +174,19 @@ pub(crate) fn intents_length(count: u64, changes: u64, block: Sectors) -> Sector
 
 impl EntryHeader {
     pub(crate) fn encode(&self, array: Identity, block: Sectors) -> Vec<u8> {
-        let length = self.told.header_length(block);
+        let length = self.content.header_length(block);
         let mut out = Writer::new(length.bytes().as_usize());
         out.bytes(&MAGIC).u32(0).u32(length.get() as u32).bytes(&array.0);
         out.u64(self.number).u64(self.at).u64(self.tail).u64(self.previous);
-        out.u32(self.told.records.len() as u32).u32(self.told.intents.len() as u32);
-        for Committed { region, record, changes } in &self.told.records {
+        out.u32(self.content.records.len() as u32).u32(self.content.intents.len() as u32);
+        for Committed { region, record, changes } in &self.content.records {
             out.u64(record.sequence).u32(region.get()).u32(record.stripe).u16(record.unit.get());
             out.u16(record.kind as u16).u32(record.columns.from.get() as u32);
             out.u32(record.columns.length().get() as u32).u32(record.start.get() as u32);
             out.u32(changes.len() as u32).u32(0);
             encode_changes(&mut out, changes);
         }
-        for Intent { region, newest, slot, at, changes } in &self.told.intents {
+        for Intent { region, newest, slot, at, changes } in &self.content.intents {
             out.u64(*newest).u32(region.get()).u16(slot.get()).u16(0).u64(*at);
             out.u32(changes.len() as u32).u32(0);
             encode_changes(&mut out, changes);
@@ -209,10 +209,10 @@ impl EntryHeader {
         match EntryHeader::decode_header(header) {
             None => Decoded::Nothing,
             Some(entry) => {
-                let whole = length + entry.told.payload().bytes().as_usize();
+                let whole = length + entry.content.payload().bytes().as_usize();
                 match bytes.get(length..whole) {
                     None => Decoded::Needs(whole),
-                    Some(payload) if payload_fits(&entry.told, payload, key) => Decoded::Entry(entry),
+                    Some(payload) if payload_fits(&entry.content, payload, key) => Decoded::Entry(entry),
                     Some(_) => Decoded::Nothing,
                 }
             }
@@ -234,18 +234,18 @@ impl EntryHeader {
         }
         let records = (0..records).map(|_| decode_record(&mut from, header.len())).collect::<Option<_>>()?;
         let intents = (0..intents).map(|_| decode_intent(&mut from, header.len())).collect::<Option<_>>()?;
-        Some(EntryHeader { number, at, tail, previous, told: Told { records, intents } })
+        Some(EntryHeader { number, at, tail, previous, content: EntryContent { records, intents } })
     }
 
     pub(crate) fn length(&self, block: Sectors) -> Sectors {
-        self.told.header_length(block) + self.told.payload()
+        self.content.header_length(block) + self.content.payload()
     }
 
     /// Whether its number, and all numbers in it, can have been given by the sessions so far.
     pub(crate) fn is_within(&self, horizon: Horizon) -> bool {
         horizon.has(self.number)
-            && self.told.records.iter().all(|committed| horizon.has(committed.record.sequence))
-            && self.told.intents.iter().all(|intent| horizon.has(intent.newest))
+            && self.content.records.iter().all(|committed| horizon.has(committed.record.sequence))
+            && self.content.intents.iter().all(|intent| horizon.has(intent.newest))
     }
 }
 
@@ -296,8 +296,8 @@ pub(crate) fn payload_digest(kind: RecordKind, changes: &[Change]) -> u32 {
 }
 
 /// Whether each record's payload is the difference that its checksums describe.
-fn payload_fits(told: &Told, payload: &[u8], key: &SectorKey) -> bool {
-    told.records.iter().filter(|committed| !committed.record.payload().is_zero()).all(|committed| {
+fn payload_fits(content: &EntryContent, payload: &[u8], key: &SectorKey) -> bool {
+    content.records.iter().filter(|committed| !committed.record.payload().is_zero()).all(|committed| {
         let from = committed.record.start.bytes().as_usize();
         let length = committed.record.payload().bytes().as_usize();
         let Some(difference) = payload.get(from..from + length) else { return false };
@@ -415,8 +415,8 @@ pub(crate) mod tests {
             at,
             changes: (0..length).map(change).collect(),
         };
-        let told = Told { records, intents: intents.iter().map(intent).collect() };
-        (EntryHeader { number: 5, at: 24, tail: 3, previous: 4, told }, payload)
+        let content = EntryContent { records, intents: intents.iter().map(intent).collect() };
+        (EntryHeader { number: 5, at: 24, tail: 3, previous: 4, content }, payload)
     }
 
     proptest! {
@@ -428,7 +428,7 @@ pub(crate) mod tests {
         ) {
             let (entry, payload) = entry(&records, &intents);
             let mut bytes = entry.encode(ARRAY, BLOCK);
-            prop_assert_eq!(bytes.len() as u64, entry.told.header_length(BLOCK).bytes().get());
+            prop_assert_eq!(bytes.len() as u64, entry.content.header_length(BLOCK).bytes().get());
             bytes.extend(payload);
             prop_assert_eq!(bytes.len() as u64, entry.length(BLOCK).bytes().get());
             prop_assert_eq!(decode(&bytes, ARRAY), Some(entry));
@@ -442,33 +442,33 @@ pub(crate) mod tests {
         #[test]
         fn the_space_that_is_asked_for_intents_is_what_they_take(intents in vec(drawn(), 0..200)) {
             let (entry, _) = entry(&[], &intents);
-            let changes = entry.told.intents.iter().map(|intent| intent.changes.len() as u64).sum();
+            let changes = entry.content.intents.iter().map(|intent| intent.changes.len() as u64).sum();
             prop_assert_eq!(intents_length(intents.len() as u64, changes, BLOCK), entry.length(BLOCK));
         }
 
         #[test]
         fn the_space_that_is_reserved_suffices(records in vec(drawn(), 1..6)) {
             let (entry, _) = entry(&records, &[]);
-            let changes: usize = entry.told.records.iter().map(|record| record.changes.len()).sum();
+            let changes: usize = entry.content.records.iter().map(|record| record.changes.len()).sum();
             let (pieces, changes) = (records.len() as u64, Sectors::new(changes as u64));
-            prop_assert_eq!(entry_length(pieces, changes, entry.told.payload(), BLOCK), entry.length(BLOCK));
+            prop_assert_eq!(entry_length(pieces, changes, entry.content.payload(), BLOCK), entry.length(BLOCK));
         }
     }
 
     #[test]
     fn an_intent_leaves_out_what_does_not_change() {
         let changes =
-            |told: &[u8]| told.iter().map(|it| Change { old: 1, new: 1 + u64::from(*it) }).collect();
-        let intent = |at, told: &[u8]| Intent {
+            |marks: &[u8]| marks.iter().map(|it| Change { old: 1, new: 1 + u64::from(*it) }).collect();
+        let intent = |at, marks: &[u8]| Intent {
             region: Region::new(3),
             newest: 9,
             slot: Slot::new(2),
             at,
-            changes: changes(told),
+            changes: changes(marks),
         };
         let whole = intent(40, &[0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0]);
         let parts = whole.changed_parts(Sectors::new(1));
-        assert_eq!(parts, [intent(41, &[1, 0, 0, 1]), intent(48, &[1, 1])], "short gaps are told along");
+        assert_eq!(parts, [intent(41, &[1, 0, 0, 1]), intent(48, &[1, 1])], "short gaps are included");
         let parts = whole.changed_parts(Sectors::new(4));
         assert_eq!(parts, [intent(40, &[0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0])], "and so is the rest of a block");
         let parts = intent(40, &[0, 0, 0, 0, 0, 1, 0, 0, 0, 0]).changed_parts(Sectors::new(4));
@@ -479,7 +479,7 @@ pub(crate) mod tests {
     #[test]
     fn blocks_of_an_intent_follow_one_another() {
         let (entry, _) = entry(&[], &[(9, 4, 2, 0, 19, 40)]);
-        let whole = &entry.told.intents[0];
+        let whole = &entry.content.intents[0];
         let blocks = whole.blocks(8);
         assert_eq!(
             blocks.iter().map(|block| (block.at, block.changes.len())).collect::<Vec<_>>(),
@@ -497,9 +497,9 @@ pub(crate) mod tests {
     }
 
     /// The content of an entry of one block.
-    pub(crate) fn something() -> Told {
+    pub(crate) fn something() -> EntryContent {
         let (region, slot) = (Region::new(0), Slot::new(0));
         let intent = Intent { region, newest: 0, slot, at: 0, changes: Vec::new() };
-        Told { intents: vec![intent], ..Told::default() }
+        EntryContent { intents: vec![intent], ..EntryContent::default() }
     }
 }

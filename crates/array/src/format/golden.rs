@@ -14,7 +14,7 @@ use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 use crate::columns::Columns;
 use crate::format::bad_block_log::BadBlockLog;
 use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
-use crate::format::commit_entry::{Change, Committed, EntryHeader, Intent, Told};
+use crate::format::commit_entry::{Change, Committed, EntryContent, EntryHeader, Intent};
 use crate::format::segment::{Header, Record, RecordKind};
 use crate::format::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Superblock};
 use crate::geometry::{Creation, Geometry, LogCreation};
@@ -139,9 +139,9 @@ fn entry() -> EntryHeader {
         changes: changes(count),
     });
     let intent = Intent { region, newest: 2 << 40 | 32, slot: Slot::new(3), at: 640, changes: changes(8) };
-    let told = Told { records: records.to_vec(), intents: vec![intent] };
+    let content = EntryContent { records: records.to_vec(), intents: vec![intent] };
     let (number, previous) = (2 << 40 | 3, 2 << 40 | 2);
-    EntryHeader { number, at: 72, tail: 2 << 40 | 1, previous, told }
+    EntryHeader { number, at: 72, tail: 2 << 40 | 1, previous, content }
 }
 
 /// The structures in lines of 32 bytes; lines of zeroes are left out.

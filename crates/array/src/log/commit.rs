@@ -36,7 +36,7 @@ use crate::durable::Durable;
 use crate::effect::Class;
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
-use crate::format::commit_entry::{Change, Committed, Told, payload_digest};
+use crate::format::commit_entry::{Change, Committed, EntryContent, payload_digest};
 use crate::format::segment::{Record, RecordKind};
 use crate::ids::JobId;
 use crate::job::Kind;
@@ -77,7 +77,7 @@ impl Logs {
         let log = self.commits.log(slot);
         let length = match part {
             CommitPart::Intents => {
-                log.announced.front().map_or(Sectors::ZERO, |waiting| waiting.told.header_length(block))
+                log.announced.front().map_or(Sectors::ZERO, |waiting| waiting.content.header_length(block))
             }
             CommitPart::Records => self.group(cx, slot).1,
         };
@@ -159,26 +159,26 @@ impl Logs {
 
     /// Writes the records of all waiting jobs that fit, as one entry.
     fn start_commit(&mut self, cx: &mut Context, slot: Slot) {
-        let (mut told, mut spans, mut jobs) = (Told::default(), Vec::new(), Vec::new());
+        let (mut content, mut spans, mut jobs) = (EntryContent::default(), Vec::new(), Vec::new());
         let (count, _) = self.group(cx, slot);
         let group: Vec<JobId> = self.commits.log(slot).waiting.drain(..count).collect();
         for id in group {
-            let records = self.tell_records(cx, id, &mut told, &mut spans);
+            let records = self.add_records(cx, id, &mut content, &mut spans);
             jobs.push((id, records));
         }
         let unlanded = jobs.len() as u32;
-        let header = self.begin_entry(cx, slot, CommitPart::Records, told, 0, unlanded);
+        let header = self.begin_entry(cx, slot, CommitPart::Records, content, 0, unlanded);
         let kind = Kind::Commit { slot, number: header.number, jobs };
         self.write_entry(cx, slot, header, spans, kind);
     }
 
     /// Adds what a job commits to an entry: its records, with the checksums that the job's plan has
     /// computed, and the location of their payload.
-    fn tell_records(
+    fn add_records(
         &mut self,
         cx: &mut Context,
         id: JobId,
-        told: &mut Told,
+        content: &mut EntryContent,
         spans: &mut Vec<Span>,
     ) -> Vec<Record> {
         let units = u64::from(cx.geometry.layout().data_units()) + 1;
@@ -188,15 +188,15 @@ impl Logs {
         let sums = std::mem::take(&mut job.checksums);
         let Some(Kind::Stripe(job)) = &job.kind else { unreachable!("a stripe job commits records") };
         let (region, mut sums) = (job.region, sums.iter().copied());
-        let mut payload = told.payload();
+        let mut payload = content.payload();
         let mut records = Vec::with_capacity(job.fragments.len().max(1));
-        let mut tell = |unit, kind, columns: Columns, start, changes: Vec<Change>| {
+        let mut add = |unit, kind, columns: Columns, start, changes: Vec<Change>| {
             let digest = payload_digest(kind, &changes);
             let sequence = self.next_sequence();
             let record = Record { sequence, stripe, unit, kind, columns, start, digest };
             let stored = Record { start: payload, ..record };
             payload += record.payload();
-            told.records.push(Committed { region, record: stored, changes });
+            content.records.push(Committed { region, record: stored, changes });
             records.push(record);
         };
         if let Some(LogMethod::Cancel | LogMethod::Zero) = job.method {
@@ -207,7 +207,7 @@ impl Logs {
             };
             let changes = sums.by_ref().take(count).map(|new| Change { old: 0, new }).collect();
             let start = job.reservations.first().map_or(Sectors::ZERO, |reservation| reservation.start);
-            tell(Unit::new(units as u16 - 1), kind, columns, start, changes);
+            add(Unit::new(units as u16 - 1), kind, columns, start, changes);
             return records;
         }
         for (fragment, reservation) in job.fragments.iter().zip(&job.reservations) {
@@ -215,7 +215,7 @@ impl Logs {
             let old: Vec<u64> = sums.by_ref().take(count).collect();
             let new = sums.by_ref().take(count);
             let changes = old.into_iter().zip(new).map(|(old, new)| Change { old, new }).collect();
-            tell(fragment.unit, RecordKind::Update, fragment.columns, reservation.start, changes);
+            add(fragment.unit, RecordKind::Update, fragment.columns, reservation.start, changes);
         }
         let span = |reservation: &Reservation| {
             let buffer = self

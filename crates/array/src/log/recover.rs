@@ -224,11 +224,11 @@ impl Logs {
             let missing = found.missing;
             for (index, parts) in &missing {
                 let payload = redo.payloads[index];
-                let told = recovery.records[*index].committed.record.columns.from;
+                let recorded = recovery.records[*index].committed.record.columns.from;
                 for part in parts {
                     let into =
                         Span::new(Source::Buffer(run.buffer), part.from - run.columns.from, part.length());
-                    let start = payload.start + (part.from - told);
+                    let start = payload.start + (part.from - recorded);
                     plan.xor_into(into, [Span::new(payload.source, start, part.length())]);
                 }
             }

@@ -131,7 +131,7 @@ impl Logs {
             parity_repairs: 0,
             suspects: Vec::new(),
             intents: half.intents,
-            told: half.told,
+            intended: half.intended,
             waiting: None,
             epoch,
             finishing: false,

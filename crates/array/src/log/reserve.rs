@@ -64,7 +64,7 @@ impl Logs {
         let mut columns = fragment.columns;
         loop {
             let open = self.open_segment(region, take);
-            let (told, length) = match fragment.bare {
+            let (recorded, length) = match fragment.bare {
                 true => (columns.length(), Sectors::ZERO),
                 false => {
                     let length = columns.length().min(self.payload() - self.segment(open).used);
@@ -73,8 +73,8 @@ impl Logs {
             };
             reservations.push(self.take_reservation(open, length));
             let from = columns.from;
-            cut.push(Fragment { columns: Columns::new(from, from + told), ..fragment });
-            columns.from = from + told;
+            cut.push(Fragment { columns: Columns::new(from, from + recorded), ..fragment });
+            columns.from = from + recorded;
             if columns.is_empty() {
                 return;
             }

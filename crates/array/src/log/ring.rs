@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use parlour_units::Sectors;
 
-use crate::format::commit_entry::{Found, Told};
+use crate::format::commit_entry::{EntryContent, Found};
 
 /// An entry that still counts.
 #[derive(Clone, Debug)]
@@ -108,7 +108,9 @@ impl Ring {
             // The newest entry is the empty one of a session that wrote no other. The empty entry
             // of this session takes its place: otherwise each crash would add one, until the ring
             // is full.
-            Some((newest, before)) if newest.told == Told::default() => (newest.at, newest.previous, before),
+            Some((newest, before)) if newest.content == EntryContent::default() => {
+                (newest.at, newest.previous, before)
+            }
             _ => (found.head, found.newest, &found.entries[..]),
         };
         let entries = kept.iter().map(|entry| Entry {
@@ -286,7 +288,7 @@ mod tests {
             at: (number - 1) * 8,
             tail: 1,
             previous: number - 1,
-            told: something(),
+            content: something(),
         };
         let entries: Vec<EntryHeader> = (1..=entries).map(entry).collect();
         let (newest, head) = (entries.len() as u64, entries.len() as u64 * 8);
@@ -367,8 +369,9 @@ mod tests {
 
     #[test]
     fn empty_entries_of_sessions_do_not_fill_a_ring() {
-        let header = |number, previous, told| EntryHeader { number, at: number * 8, tail: 0, previous, told };
-        let entries = vec![header(0, 0, something()), header(1, 0, Told::default())];
+        let header =
+            |number, previous, content| EntryHeader { number, at: number * 8, tail: 0, previous, content };
+        let entries = vec![header(0, 0, something()), header(1, 0, EntryContent::default())];
         let found = Found { entries, newest: 1, head: 16, floor: 0, whole: true };
         let mut ring = Ring::new(&found, 90, Sectors::new(80), BLOCK);
         let placed = ring.append(Sectors::new(8), 0, 0);

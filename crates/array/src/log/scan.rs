@@ -208,7 +208,7 @@ impl RingReader {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::commit_entry::Told;
+    use crate::format::commit_entry::EntryContent;
     use crate::format::commit_entry::tests::something;
 
     const ARRAY: Identity = Identity([7; 16]);
@@ -223,7 +223,7 @@ mod tests {
         for number in 1..=blocks {
             // Of the earlier entries, only the last three count.
             let (at, tail, previous) = ((number - 1) * 8, number.saturating_sub(3).max(1), number - 1);
-            let entry = EntryHeader { number, at, tail, previous, told: something() };
+            let entry = EntryHeader { number, at, tail, previous, content: something() };
             ring.take(&entry.encode(ARRAY, BLOCK), |bytes| EntryHeader::decode_start(bytes, ARRAY, &key));
             most = most.max(ring.entries.len());
             pending = pending.max(ring.pending.len());
@@ -240,8 +240,8 @@ mod tests {
     fn log(length: u64, entries: &[(u64, u64, u64, u64)]) -> Vec<u8> {
         let mut bytes = vec![0; length as usize * 512];
         for &(number, at, tail, previous) in entries {
-            let encoded =
-                EntryHeader { number, at, tail, previous, told: Told::default() }.encode(ARRAY, BLOCK);
+            let encoded = EntryHeader { number, at, tail, previous, content: EntryContent::default() }
+                .encode(ARRAY, BLOCK);
             let offset = (at % length) as usize * 512;
             bytes[offset..offset + encoded.len()].copy_from_slice(&encoded);
         }
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn an_entry_that_stands_elsewhere_is_content_of_another() {
         let mut bytes = log(32, &[(4, 24, 4, 0)]);
-        let copy = EntryHeader { number: 9, at: 8, tail: 9, previous: 0, told: Told::default() }
+        let copy = EntryHeader { number: 9, at: 8, tail: 9, previous: 0, content: EntryContent::default() }
             .encode(ARRAY, BLOCK);
         bytes[..copy.len()].copy_from_slice(&copy);
         let found = read(&bytes);

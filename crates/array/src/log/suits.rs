@@ -29,8 +29,8 @@ impl EntryHeader {
             && self.at < LEAST_SENSELESS
             && self.tail <= self.number
             && self.previous < self.number.max(1)
-            && self.told.records.iter().all(|committed| committed.suits(geometry))
-            && self.told.intents.iter().all(|intent| intent.suits(geometry))
+            && self.content.records.iter().all(|committed| committed.suits(geometry))
+            && self.content.intents.iter().all(|intent| intent.suits(geometry))
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::columns::Columns;
-    use crate::format::commit_entry::{Change, Told};
+    use crate::format::commit_entry::{Change, EntryContent};
     use crate::geometry::{Creation, LogCreation};
     use crate::organization::{Consistency, Organization};
 
@@ -108,12 +108,14 @@ pub(super) mod tests {
         let length = geometry.stored().layout.length;
         let (region, slot, at) = (Region::new(0), Slot::new(3), length - 8);
         let intent = Intent { region, newest: 5, slot, at, changes: vec![change; 8] };
-        let told = Told { records: vec![committed.clone()], intents: vec![intent.clone()] };
-        let entry = EntryHeader { number: 7, at: 16, tail: 7, previous: 6, told };
-        let of_record =
-            |record| Told { records: vec![Committed { record, ..committed.clone() }], ..Told::default() };
-        let of_intent = |intent| Told { intents: vec![intent], ..Told::default() };
-        let with = |told| EntryHeader { told, ..entry.clone() };
+        let content = EntryContent { records: vec![committed.clone()], intents: vec![intent.clone()] };
+        let entry = EntryHeader { number: 7, at: 16, tail: 7, previous: 6, content };
+        let of_record = |record| EntryContent {
+            records: vec![Committed { record, ..committed.clone() }],
+            ..EntryContent::default()
+        };
+        let of_intent = |intent| EntryContent { intents: vec![intent], ..EntryContent::default() };
+        let with = |content| EntryHeader { content, ..entry.clone() };
         assert!(entry.suits(&geometry));
         let beyond = geometry.layout().region_count();
         let stripes = geometry.layout().region_stripes() as u32;
@@ -124,13 +126,13 @@ pub(super) mod tests {
             EntryHeader { at: u64::MAX - 7, ..entry.clone() },
             EntryHeader { tail: 8, ..entry.clone() },
             EntryHeader { previous: 7, ..entry.clone() },
-            with(Told {
+            with(EntryContent {
                 records: vec![Committed { region: Region::new(beyond), ..committed.clone() }],
-                ..Told::default()
+                ..EntryContent::default()
             }),
-            with(Told {
+            with(EntryContent {
                 records: vec![Committed { changes: vec![change; 7], ..committed.clone() }],
-                ..Told::default()
+                ..EntryContent::default()
             }),
             with(of_record(Record { stripe: stripes, ..record })),
             with(of_record(Record { stripe: u32::MAX, ..record })),

@@ -157,6 +157,6 @@ fn plan_write(
     if job.blind != Blind::No {
         return builder.write_data_alone(plan, view, write);
     }
-    let told = if reservations.is_empty() { &[][..] } else { fragments };
-    update::plan(builder, plan, view, write, *method, told)
+    let logged = if reservations.is_empty() { &[][..] } else { fragments };
+    update::plan(builder, plan, view, write, *method, logged)
 }

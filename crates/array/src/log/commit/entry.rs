@@ -4,7 +4,7 @@ use parlour_units::{Region, Sectors, Slot};
 
 use crate::context::Context;
 use crate::effect::{Action, Class};
-use crate::format::commit_entry::{CommitPart, EntryHeader, Told};
+use crate::format::commit_entry::{CommitPart, EntryContent, EntryHeader};
 use crate::job::Kind;
 use crate::log::Logs;
 use crate::log::ring::Placed;
@@ -18,14 +18,14 @@ impl Logs {
         cx: &mut Context,
         slot: Slot,
         part: CommitPart,
-        told: Told,
+        content: EntryContent,
         unstored: u32,
         unlanded: u32,
     ) -> EntryHeader {
-        let length = told.header_length(cx.geometry.block()) + told.payload();
+        let length = content.header_length(cx.geometry.block()) + content.payload();
         let placed = self.commits.log(slot).ring(part).append(length, unstored, unlanded);
         let Placed { number, at, tail, previous } = placed;
-        EntryHeader { number, at, tail, previous, told }
+        EntryHeader { number, at, tail, previous, content }
     }
 
     /// Writes an entry whose payload is `spans`.
@@ -45,7 +45,7 @@ impl Logs {
         let (start, length) = cx.geometry.commit_part(part);
         let block = cx.geometry.block();
         let entry = header.length(block);
-        let head = header.told.header_length(block);
+        let head = header.content.header_length(block);
         let at = start + Sectors::new(header.at % length.get());
         let class = if matches!(kind, Kind::CommitMark { .. }) { Class::Metadata } else { Class::Log };
         let id = cx.jobs.start(kind, class);

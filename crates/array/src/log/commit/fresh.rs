@@ -5,7 +5,7 @@ use parlour_units::Slot;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::exec::job::FailedAccess;
-use crate::format::commit_entry::{CommitPart, Told};
+use crate::format::commit_entry::{CommitPart, EntryContent};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
@@ -42,7 +42,7 @@ impl Logs {
 
     /// Writes an empty entry.
     pub(in crate::log) fn write_mark(&mut self, cx: &mut Context, slot: Slot, part: CommitPart) {
-        let header = self.begin_entry(cx, slot, part, Told::default(), 0, 0);
+        let header = self.begin_entry(cx, slot, part, EntryContent::default(), 0, 0);
         let kind = Kind::CommitMark { slot, part };
         self.write_entry(cx, slot, header, Vec::new(), kind);
     }

@@ -2,7 +2,7 @@
 //! and the entries that are kept.
 
 use crate::format::commit_entry::CommitPart;
-use crate::format::commit_entry::{FoundLog, Told};
+use crate::format::commit_entry::{EntryContent, FoundLog};
 use crate::format::segment::RecordKind;
 use crate::geometry::Geometry;
 use crate::ids::JobId;
@@ -49,7 +49,7 @@ pub(crate) struct CommitLogs {
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(in crate::log) region: Region,
-    pub(in crate::log) told: Told,
+    pub(in crate::log) content: EntryContent,
 }
 
 /// An entry of a member's commit log.
@@ -253,8 +253,9 @@ pub(in crate::log) fn zeroes_of(
 ) -> impl Iterator<Item = (Region, EntryName)> {
     found.records.entries.iter().flat_map(move |entry| {
         let name = EntryName { slot, part: CommitPart::Records, number: entry.number };
-        let zeroes = entry.told.records.iter().filter(|told| told.record.kind == RecordKind::Zero);
-        zeroes.map(move |told| (told.region, name))
+        let zeroes =
+            entry.content.records.iter().filter(|committed| committed.record.kind == RecordKind::Zero);
+        zeroes.map(move |committed| (committed.region, name))
     })
 }
 
@@ -274,7 +275,7 @@ mod tests {
             at: (number - 1) * 8,
             tail: 1,
             previous: number - 1,
-            told: something(),
+            content: something(),
         };
         let found = Found {
             entries: (1..=entries).map(entry).collect(),

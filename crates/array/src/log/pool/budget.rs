@@ -18,8 +18,8 @@ impl Logs {
     }
 
     pub(in crate::log) fn fits_one_buffer(&self, fragments: &[Fragment]) -> bool {
-        let told = fragments.iter().filter(|fragment| !fragment.bare);
-        let length = told.fold(Sectors::ZERO, |sum, fragment| sum + fragment.columns.length());
+        let logged = fragments.iter().filter(|fragment| !fragment.bare);
+        let length = logged.fold(Sectors::ZERO, |sum, fragment| sum + fragment.columns.length());
         length <= self.payload() && fragments.len() as u64 <= u64::from(self.most_records())
     }
 }

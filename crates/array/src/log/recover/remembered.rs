@@ -64,8 +64,8 @@ pub(crate) fn remember(
             let name = EntryName { slot, part: CommitPart::Records, number: entry.number };
             let payload = start
                 + Sectors::new(entry.at % length.get().max(1))
-                + entry.told.header_length(geometry.block());
-            for committed in entry.told.records {
+                + entry.content.header_length(geometry.block());
+            for committed in entry.content.records {
                 if counts(slot, committed.region, committed.record.sequence) {
                     let at = payload + committed.record.start;
                     let recovery = regions.entry(committed.region).or_default();
@@ -75,7 +75,7 @@ pub(crate) fn remember(
         }
         for entry in found.intents.entries {
             let name = EntryName { slot, part: CommitPart::Intents, number: entry.number };
-            for intent in entry.told.intents {
+            for intent in entry.content.intents {
                 if counts(slot, intent.region, intent.newest) {
                     regions.entry(intent.region).or_default().intents.push((intent, name));
                 }
@@ -268,7 +268,7 @@ impl Recovery {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::commit_entry::{EntryHeader, Found, Told};
+    use crate::format::commit_entry::{EntryContent, EntryHeader, Found};
     use crate::format::segment::Record;
     use crate::log::suits::tests::geometry;
 
@@ -278,10 +278,12 @@ mod tests {
         let (unit, kind, start) = (Unit::new(0), RecordKind::Update, Sectors::ZERO);
         let record = Record { sequence: 9, stripe: 0, unit, kind, columns, start, digest: 0 };
         let changes = vec![Change { old: 1, new: 2 }; 8];
-        let told =
-            Told { records: vec![Committed { region: Region::new(0), record, changes }], ..Told::default() };
+        let content = EntryContent {
+            records: vec![Committed { region: Region::new(0), record, changes }],
+            ..EntryContent::default()
+        };
         let records = Found {
-            entries: vec![EntryHeader { number: 1, at: 0, tail: 1, previous: 0, told }],
+            entries: vec![EntryHeader { number: 1, at: 0, tail: 1, previous: 0, content }],
             ..Found::default()
         };
         FoundLog { records, intents: Found::default() }

@@ -41,17 +41,19 @@ impl Recovery {
         since: &[usize],
         blanks: &mut Vec<Blank>,
     ) {
-        let told = |index: &usize| self.records[*index].committed.record.columns;
+        let columns_of = |index: &usize| self.records[*index].committed.record.columns;
         let changes = |index: &&usize| {
             let record = &self.records[**index].committed.record;
-            record.kind == RecordKind::Update && record.unit == unit && common(columns, told(index)).is_some()
+            record.kind == RecordKind::Update
+                && record.unit == unit
+                && common(columns, columns_of(index)).is_some()
         };
         let links: Vec<usize> = since.iter().filter(changes).copied().collect();
-        let changed: Vec<Columns> = links.iter().map(told).collect();
+        let changed: Vec<Columns> = links.iter().map(columns_of).collect();
         let untouched = uncovered(columns, &changed);
         for columns in uncovered(columns, &untouched) {
             let links =
-                links.iter().filter(|index| common(columns, told(index)).is_some()).copied().collect();
+                links.iter().filter(|index| common(columns, columns_of(index)).is_some()).copied().collect();
             blanks.push(Blank { stripe, unit, columns, links, buffer: None });
         }
         let blank = |columns| Blank { stripe, unit, columns, links: Vec::new(), buffer: None };
@@ -162,13 +164,14 @@ mod tests {
     }
 
     fn blanks(recovery: &Recovery) -> Vec<(u16, u64, u64, Vec<usize>)> {
-        let tell = |blank: Blank| {
+        let place = |blank: Blank| {
             let Columns { from, to } = blank.columns;
             (blank.unit.get(), from.get(), to.get(), blank.links)
         };
-        let mut told: Vec<_> = recovery.blanks(&recovery.next_part(2).0, 2).into_iter().map(tell).collect();
-        told.sort();
-        told
+        let mut places: Vec<_> =
+            recovery.blanks(&recovery.next_part(2).0, 2).into_iter().map(place).collect();
+        places.sort();
+        places
     }
 
     const ZERO: RecordKind = RecordKind::Zero;

@@ -3,7 +3,7 @@
 //! the records already, and a reintegration that was cut off is done again for the other sectors
 //! only.
 
-use super::state::{HalfDone, ToldParity};
+use super::state::{HalfDone, IntendedParity};
 use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
@@ -15,7 +15,7 @@ use crate::durable::bad_blocks;
 use crate::effect::{Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
-use crate::format::commit_entry::{Change, Intent, Told};
+use crate::format::commit_entry::{Change, EntryContent, Intent};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::layout::{Location, Occupant};
@@ -48,22 +48,22 @@ impl Logs {
             let whole = Intent { region, newest, slot, at, changes };
             intents.extend(whole.changed_parts(block));
         }
-        let told = &reintegration.told;
-        intents.retain(|intent| !told.has(intent, data.from_start()));
+        let intended = &reintegration.intended;
+        intents.retain(|intent| !intended.has(intent, data.from_start()));
         if intents.is_empty() {
             return true;
         }
         reintegration.waiting = Some(pass);
         let slot = commit_slot(cx, region);
-        let told = Told { records: Vec::new(), intents };
-        self.commits.await_intent(slot, Waiting { region, told });
+        let content = EntryContent { records: Vec::new(), intents };
+        self.commits.await_intent(slot, Waiting { region, content });
         false
     }
 
     /// Writes an intent, as an entry of its own.
     pub(crate) fn write_intent(&mut self, cx: &mut Context, slot: Slot, waiting: Waiting) {
-        let Waiting { region, told } = waiting;
-        let header = self.begin_entry(cx, slot, CommitPart::Intents, told, 1, 0);
+        let Waiting { region, content } = waiting;
+        let header = self.begin_entry(cx, slot, CommitPart::Intents, content, 1, 0);
         let name = EntryName { slot, part: CommitPart::Intents, number: header.number };
         let log = self.region(region);
         log.reintegrating.as_mut().expect("it is under way").intents.push(name);
@@ -118,13 +118,13 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         region: Region,
-        told: Vec<(Intent, EntryName)>,
+        entries: Vec<(Intent, EntryName)>,
     ) {
-        let (intents, names): (Vec<Intent>, Vec<EntryName>) = told.into_iter().unzip();
+        let (intents, names): (Vec<Intent>, Vec<EntryName>) = entries.into_iter().unzip();
         let newest = intents.iter().map(|intent| intent.newest).max().expect("there are intents");
-        let told = ToldParity::new(&intents, cx.geometry.data_start().from_start());
+        let intended = IntendedParity::new(&intents, cx.geometry.data_start().from_start());
         let log = self.region(region);
-        log.half_done = Some(HalfDone { newest, done: BTreeSet::new(), intents: names, told });
+        log.half_done = Some(HalfDone { newest, done: BTreeSet::new(), intents: names, intended });
         self.probe_parity(cx, region, intents, false);
     }
 

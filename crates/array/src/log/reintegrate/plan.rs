@@ -334,9 +334,9 @@ impl Logs {
         if !self.commits.exist() {
             return true;
         }
-        let told = |run: &Run| applies[run.applies.clone()].iter().map(|apply| apply.length.get());
+        let lengths = |run: &Run| applies[run.applies.clone()].iter().map(|apply| apply.length.get());
         let entry = |runs: &Vec<Run>| {
-            let parts: Vec<u64> = runs.iter().flat_map(told).collect();
+            let parts: Vec<u64> = runs.iter().flat_map(lengths).collect();
             intents_length(parts.len() as u64, parts.iter().sum(), cx.geometry.block()).get()
         };
         passes.iter().map(entry).sum::<u64>() <= self.commits.intent_room(commit_slot(cx, region))

@@ -66,7 +66,7 @@ pub(crate) struct Reintegration {
     /// Entries of the commit log with its intents.
     pub(in crate::log) intents: Vec<EntryName>,
     /// Checksums of the intents that were there before, from a reintegration that a crash cut off.
-    pub(in crate::log) told: ToldParity,
+    pub(in crate::log) intended: IntendedParity,
     /// The pass that waits until its intent is durable.
     pub(in crate::log) waiting: Option<JobId>,
     /// At the end it waits for the committed writes of this epoch.
@@ -107,12 +107,12 @@ pub(crate) struct HalfDone {
     /// Entries of the commit log with its intents.
     pub(in crate::log) intents: Vec<EntryName>,
     /// The checksums in these intents.
-    pub(in crate::log) told: ToldParity,
+    pub(in crate::log) intended: IntendedParity,
 }
 
 /// The changes of parity that intents describe, by sector of the member.
 #[derive(Debug, Default)]
-pub(in crate::log) struct ToldParity(pub(in crate::log) BTreeMap<(Slot, Sector), Change>);
+pub(in crate::log) struct IntendedParity(pub(in crate::log) BTreeMap<(Slot, Sector), Change>);
 
 impl HalfDone {
     /// The rest of a suspended reintegration. How much of its parity was written is found out after
@@ -122,19 +122,19 @@ impl HalfDone {
             newest: suspended.newest,
             done: BTreeSet::new(),
             intents: suspended.intents.clone(),
-            told: ToldParity::default(),
+            intended: IntendedParity::default(),
         }
     }
 }
 
-impl ToldParity {
-    pub(in crate::log) fn new(intents: &[Intent], data: Sectors) -> ToldParity {
+impl IntendedParity {
+    pub(in crate::log) fn new(intents: &[Intent], data: Sectors) -> IntendedParity {
         let of = |intent: &Intent| {
             let (slot, at) = (intent.slot, data + Sectors::new(intent.at));
             let sectors = (0..).map(move |offset| (slot, Sector::ZERO + at + Sectors::new(offset)));
             sectors.zip(intent.changes.clone()).collect::<Vec<_>>()
         };
-        ToldParity(intents.iter().flat_map(of).collect())
+        IntendedParity(intents.iter().flat_map(of).collect())
     }
 
     /// Whether all changes of `intent` are among these already.

@@ -8,7 +8,7 @@ mod tools;
 use std::fs;
 
 use lab::disk::Kind;
-use lab::farm::Farm;
+use lab::farm::{Farm, ended_well};
 use lab::in_lab;
 use serde_json::Value;
 use tools::{Array, Random, succeed, tool};
@@ -49,15 +49,37 @@ fn a_suspended_member_is_given_up_in_time_and_all_else_goes_on() {
         let written = host.stop();
         farm.verify(&written);
         assert_eq!(farm.scrub(), (0, 0));
-        // The server ends although the kernel has not answered for that member.
-        farm.stop();
+        // The server stops although the kernel has not answered for that member.
+        let old = farm.let_go_beside(BAD);
         // The pending writes to the member take effect only now.
         farm.disks[BAD].resume();
+        ended_well(old);
         farm.disks[BAD].until_closed();
         farm.serve("");
         farm.verify(&written);
         assert_eq!(farm.scrub(), (0, 0));
         farm.stop();
+    });
+}
+
+#[test]
+fn a_server_whose_member_hangs_in_a_flush_lets_go_of_the_others() {
+    in_lab(|| {
+        let mut farm = farm("--access-timeout 2s");
+        farm.until_whole();
+        let mut client = farm.client();
+        assert_eq!(client.write(0, &[1; 4096]), Ok(()));
+        farm.disks[BAD].suspend();
+        assert_eq!(client.flush(), Ok(()));
+        drop(client);
+        let old = farm.let_go_beside(BAD);
+        // The old process is still there, for its flush; the array is served again without it.
+        farm.serve_without(BAD);
+        assert_eq!(farm.client().read(0, 4096), Ok(vec![1; 4096]));
+        farm.stop();
+        farm.disks[BAD].resume();
+        ended_well(old);
+        farm.disks[BAD].until_closed();
     });
 }
 

@@ -5,11 +5,34 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 /// A limit in seconds: every command that ends by itself needs less.
 const LONGEST: &str = "400";
+/// The time after which a program counts as hanging. No test depends on its length.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// The pause between two checks of a condition.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Calls `look` until it returns a value.
+pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    watch(PATIENCE, look).unwrap_or_else(|| panic!("timed out waiting until {what}"))
+}
+
+/// Calls `look` until it returns a value. `None` if it does not for as long as `patience`.
+pub(crate) fn watch<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let begin = Instant::now();
+    loop {
+        let found = look();
+        if found.is_some() || begin.elapsed() >= patience {
+            return found;
+        }
+        thread::sleep(PAUSE);
+    }
+}
 
 /// A directory to work in.
 pub(crate) struct Workbench {
@@ -139,6 +162,7 @@ impl Answer {
 /// A running server. It is killed when dropped.
 pub(crate) struct Served {
     child: Child,
+    /// Open while the server runs, because it writes to it.
     out: BufReader<ChildStdout>,
     /// Its output until it was ready.
     pub(crate) greeting: String,
@@ -181,13 +205,13 @@ impl Served {
 
     /// Waits for the end. Returns the exit status and the standard error output.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
-        let mut rest = String::new();
-        let _ = self.out.read_to_string(&mut rest);
+        // It writes less than its pipes hold, so it does not wait for a reader.
+        let status = until("the server ends", || self.child.try_wait().expect("it can be waited for"));
         let mut error = String::new();
         if let Some(mut pipe) = self.child.stderr.take() {
             pipe.read_to_string(&mut error).expect("text");
         }
-        (self.child.wait().expect("it ends"), error)
+        (status, error)
     }
 
     /// Stops the server with SIGTERM, and returns its standard error output.
@@ -203,6 +227,7 @@ impl Drop for Served {
     fn drop(&mut self) {
         // The process has ended already if the test passed.
         let _ = self.child.kill();
-        let _ = self.child.wait();
+        // The kernel keeps a process until its accesses are answered.
+        watch(Duration::from_secs(20), || self.child.try_wait().transpose());
     }
 }

@@ -36,14 +36,26 @@ impl Farm {
     }
 
     fn paths(&self) -> String {
-        let paths = self.disks.iter().map(|disk| disk.path().display().to_string());
-        paths.collect::<Vec<_>>().join(" ")
+        words(self.disks.iter())
     }
 
     /// Serves the array from all existing disks, with further options.
     pub(crate) fn serve(&mut self, options: &str) {
-        let command = format!("serve {} --unix nbd.sock --json {options}", self.paths());
+        self.serve_from(&self.paths(), options);
+    }
+
+    /// Serves the array from all existing disks but one.
+    pub(crate) fn serve_without(&mut self, slot: usize) {
+        self.serve_from(&words(self.others(slot)), "");
+    }
+
+    fn serve_from(&mut self, paths: &str, options: &str) {
+        let command = format!("serve {paths} --unix nbd.sock --json {options}");
         self.served = Some(self.bench.serve(&command));
+    }
+
+    fn others(&self, slot: usize) -> impl Iterator<Item = &Disk> {
+        self.disks.iter().enumerate().filter(move |(other, _)| *other != slot).map(|(_, disk)| disk)
     }
 
     pub(crate) fn bench(&self) -> &Workbench {
@@ -127,9 +139,29 @@ impl Farm {
 
     /// Stops the server with its command, and waits until it has ended.
     pub(crate) fn stop(&mut self) {
-        let served = self.served.take().expect("it is served");
-        self.ask("stop");
-        let (status, told) = served.end();
-        assert!(status.success() && !told.contains("panicked"), "{status}: {told}");
+        ended_well(self.stopped());
     }
+
+    /// Stops the server with its command while the disk in a slot hangs, and waits until it has
+    /// closed the other disks. The kernel keeps the process until the disk answers.
+    pub(crate) fn let_go_beside(&mut self, hung: usize) -> Served {
+        let served = self.stopped();
+        self.others(hung).for_each(Disk::until_closed);
+        served
+    }
+
+    fn stopped(&mut self) -> Served {
+        self.ask("stop");
+        self.served.take().expect("it is served")
+    }
+}
+
+/// Waits until the server has ended, without an error.
+pub(crate) fn ended_well(served: Served) {
+    let (status, told) = served.end();
+    assert!(status.success() && !told.contains("panicked"), "{status}: {told}");
+}
+
+fn words<'a>(disks: impl Iterator<Item = &'a Disk>) -> String {
+    disks.map(|disk| disk.path().display().to_string()).collect::<Vec<_>>().join(" ")
 }

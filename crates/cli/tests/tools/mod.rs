@@ -9,18 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde_json::Value;
 
-use crate::common::{Served, Workbench};
-
-/// The time after which a program counts as hanging. No test depends on its length.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The pause between two checks of a condition.
-const PAUSE: Duration = Duration::from_millis(20);
+pub(crate) use crate::common::until;
+use crate::common::{PATIENCE, Served, Workbench, watch};
 
 /// The Python that has libnbd's module.
 pub(crate) const PYTHON: &str = "/usr/bin/python3";
@@ -83,23 +79,6 @@ pub(crate) fn is_root(behaviour: &str) -> bool {
             writeln!(std::io::stderr(), "not tested, because loop devices and mounts need root: {behaviour}");
     }
     root
-}
-
-/// Calls `look` until it returns a value.
-pub(crate) fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
-    watch(PATIENCE, look).unwrap_or_else(|| panic!("timed out waiting until {what}"))
-}
-
-/// Calls `look` until it returns a value. `None` if it does not for as long as `patience`.
-fn watch<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let begin = Instant::now();
-    loop {
-        let found = look();
-        if found.is_some() || begin.elapsed() >= patience {
-            return found;
-        }
-        thread::sleep(PAUSE);
-    }
 }
 
 /// A process whose lines are waited for. It is killed when dropped.

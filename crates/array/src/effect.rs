@@ -190,8 +190,13 @@ impl<M: Copy> Action<M> {
         }
     }
 
+    /// Whether it computes; otherwise it is an access to a member.
+    pub const fn is_computation(&self) -> bool {
+        self.member().is_none()
+    }
+
     /// The place and length on its member; `None` for flushes and computations.
-    pub(crate) const fn range(&self) -> Option<(Sector, Sectors)> {
+    pub const fn range(&self) -> Option<(Sector, Sectors)> {
         match *self {
             Action::Read { at, length, .. }
             | Action::Write { at, length, .. }

@@ -302,8 +302,7 @@ impl Machine {
     /// Whether the effect is long work for the logs. Every computation for the logs is, even a
     /// short one, so that computations keep their order.
     fn is_long(&self, effect: &Effect) -> bool {
-        let computes = !matches!(Task::from(effect.action), Task::Access(..));
-        effect.class == Class::Log && (computes || self.bytes_of(effect) > LONG)
+        effect.class == Class::Log && (effect.action.is_computation() || self.bytes_of(effect) > LONG)
     }
 
     /// The bytes that an effect moves or reads.

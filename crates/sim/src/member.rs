@@ -353,14 +353,7 @@ fn crossing(action: Action) -> Sectors {
 
 /// The position at which an access begins. For a flush any position is right.
 fn place(effect: Effect) -> Sector {
-    match effect.action {
-        Action::Read { at, .. }
-        | Action::Write { at, .. }
-        | Action::ReadModifyWrite { at, .. }
-        | Action::Float { at, .. }
-        | Action::Zero { at, .. } => at,
-        _ => Sector::ZERO,
-    }
+    effect.action.range().map_or(Sector::ZERO, |(at, _)| at)
 }
 
 /// When an access is done, and the position of a floating write.

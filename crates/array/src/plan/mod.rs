@@ -457,12 +457,7 @@ impl Plan {
     pub fn accesses(&self) -> usize {
         self.steps
             .iter()
-            .filter(|step| {
-                !matches!(
-                    step.action,
-                    Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum
-                )
-            })
+            .filter(|step| !step.action.is_computation())
             .count()
     }
 }

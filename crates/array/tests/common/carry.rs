@@ -27,13 +27,11 @@ impl World {
                         self.caps.insert(effect.id.get(), d.base + d.cache.len());
                     }
                 }
-                match effect.action {
-                    _ if self.shuffle => self.pending.push(effect),
-                    // Computations are done in the order in which they are handed out.
-                    Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum => {
-                        self.compute(effect)
-                    }
-                    _ => self.pending.push(effect),
+                // Unshuffled computations are done in the order in which they are handed out.
+                if effect.action.is_computation() && !self.shuffle {
+                    self.compute(effect);
+                } else {
+                    self.pending.push(effect);
                 }
             }
             while let Some(Completion { tag: Tag(tag), result }) = self.array.poll_completion() {
@@ -71,10 +69,7 @@ impl World {
     pub fn step_at(&mut self, index: usize) {
         let effect = self.pending.swap_remove(index);
         self.now = self.now + Duration::from_nanoseconds(1 + self.random.below(1_000_000));
-        if matches!(
-            effect.action,
-            Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum
-        ) {
+        if effect.action.is_computation() {
             self.compute(effect);
         } else {
             self.access(effect);
@@ -104,15 +99,8 @@ impl World {
 
     fn access(&mut self, effect: Effect) {
         let slices = self.array.slices(effect.id).to_vec();
-        let (member, number) = match effect.action {
-            Action::Read { member, .. }
-            | Action::Write { member, .. }
-            | Action::ReadModifyWrite { member, .. }
-            | Action::Float { member, .. }
-            | Action::Zero { member, .. }
-            | Action::Flush { member } => (member, self.numbers[member.as_usize()]),
-            _ => unreachable!("computations are not pending"),
-        };
+        let member = effect.action.member().expect("it is no computation");
+        let number = self.numbers[member.as_usize()];
         assert_ne!(number, usize::MAX, "an effect for {member}, which is not there");
         if self.disks[number].dead {
             return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
@@ -285,13 +273,6 @@ impl World {
 
     /// Whether it reads or writes the data area.
     fn is_of_data(&self, action: Action) -> bool {
-        match action {
-            Action::Read { at, .. }
-            | Action::Write { at, .. }
-            | Action::ReadModifyWrite { at, .. }
-            | Action::Float { at, .. }
-            | Action::Zero { at, .. } => at >= self.array.geometry().data_start(),
-            _ => false,
-        }
+        action.range().is_some_and(|(at, _)| at >= self.array.geometry().data_start())
     }
 }

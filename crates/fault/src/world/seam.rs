@@ -8,18 +8,13 @@ use crate::violation::Violation;
 
 /// The member, the place and the length that an access names; none for a computation.
 pub(super) fn place(effect: Effect) -> Result<Option<(u16, Sector, Sectors)>, Violation> {
-    match effect.action {
-        Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum => Ok(None),
-        Action::Read { member, at, length }
-        | Action::Write { member, at, length, .. }
-        | Action::Zero { member, at, length } => Ok(Some((member.get(), at, length))),
-        Action::Flush { member } => Ok(Some((member.get(), Sector::ZERO, Sectors::ZERO))),
-        Action::ReadModifyWrite { member, .. } | Action::Float { member, .. } => {
-            let what =
-                format!("{member} is to read and write in one access, and the array was not opened so");
-            Err(Violation::seam(what))
-        }
+    let action = effect.action;
+    if let Action::ReadModifyWrite { member, .. } | Action::Float { member, .. } = action {
+        let what = format!("{member} is to read and write in one access, and the array was not opened so");
+        return Err(Violation::seam(what));
     }
+    let (at, length) = action.range().unwrap_or((Sector::ZERO, Sectors::ZERO));
+    Ok(action.member().map(|member| (member.get(), at, length)))
 }
 
 /// Checks that the array may ask for this access to a member of this length.

@@ -6,10 +6,9 @@ use crate::buffer::BufferId;
 use crate::code::UnitSet;
 use crate::columns::{Piece, Window};
 use crate::exec::job::Jobs;
-use crate::format::commit_entry::{CommitPart, Intent};
-use crate::format::segment::Record;
+use crate::format::commit_entry::CommitPart;
 use crate::ids::{HostId, JobId};
-use crate::log::{EntryName, Load, Redo, Reservation};
+use crate::log::{CommitEntry, EntryName, IntentProbe, Load, Redo, Reservation};
 use crate::plan::{Content, Fragment, LogMethod};
 use crate::report::Repair;
 use crate::request::RequestError;
@@ -37,17 +36,16 @@ pub(crate) enum Kind {
     BadBlockLog,
     /// Appends log segments.
     Append { region: Region, segments: Vec<u32> },
-    /// Writes the records of these jobs to a commit log.
-    Commit { slot: Slot, number: u64, jobs: Vec<(JobId, Vec<Record>)> },
+    /// Writes records to a commit log.
+    Commit(CommitEntry),
     /// Writes an empty entry to a commit log.
     CommitMark { slot: Slot, part: CommitPart },
     /// Flushes members so that commit logs can forget entries.
     CommitFlush { turn: u64 },
     /// Writes an intent to a commit log.
     Intent { region: Region },
-    /// After a crash, compares parity with the checksums of intents; `again` once some of it could
-    /// not be read.
-    Probe { region: Region, intents: Vec<Intent>, again: bool },
+    /// After a crash, compares parity with the checksums of intents.
+    Probe(IntentProbe),
     /// Flushes members after a reintegration.
     ReintegrateFlush { region: Region },
     /// After a crash, compares a region's data with its records, and redoes missing differences.
@@ -81,11 +79,11 @@ impl Kind {
             Kind::Read { .. } | Kind::Flush { .. } => Owner::Hosts,
             Kind::Stripe(_) => Owner::Stripes,
             Kind::Append { .. }
-            | Kind::Commit { .. }
+            | Kind::Commit(_)
             | Kind::CommitMark { .. }
             | Kind::CommitFlush { .. }
             | Kind::Intent { .. }
-            | Kind::Probe { .. }
+            | Kind::Probe(_)
             | Kind::ReintegrateFlush { .. }
             | Kind::Redo(_)
             | Kind::Reintegrate { .. }
@@ -235,6 +233,11 @@ impl Jobs<Kind> {
     /// The purpose of a job whose plan has ended.
     pub(crate) fn kind(&self, id: JobId) -> &Kind {
         self.get(id).kind.as_ref().expect("a running job has a purpose")
+    }
+
+    /// The same, taken out of the job, which is then ended or gets a purpose again.
+    pub(crate) fn take_kind(&mut self, id: JobId) -> Kind {
+        self.get_mut(id).kind.take().expect("a running job has a purpose")
     }
 
     /// The stripe job in `id`.

@@ -56,10 +56,7 @@ impl Hosts {
     }
 
     /// All members that had unflushed writes were flushed.
-    pub(crate) fn flush_done(&mut self, core: &mut Core, id: JobId) {
-        let Some(Kind::Flush { host }) = core.cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a flush")
-        };
+    pub(crate) fn flush_done(&mut self, core: &mut Core, id: JobId, host: HostId) {
         core.cx.jobs.end(id);
         if core.durable.barrier() || core.cx.roster.has_lost_writes() || core.durable.is_unrecorded() {
             // A member failed meanwhile, perhaps because it could not flush, and would be believed
@@ -72,10 +69,12 @@ impl Hosts {
 
     /// A member that could not be flushed is failed by now. The others are flushed again after its
     /// exclusion is durable.
-    pub(crate) fn flush_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Flush { host }) = core.cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a flush")
-        };
+    pub(crate) fn flush_broken(
+        &mut self,
+        core: &mut Core,
+        (id, host): (JobId, HostId),
+        failures: &[FailedAccess],
+    ) {
         core.cx.jobs.end(id);
         let lost =
             core.cx.still_standing(failures) || failures.iter().any(|failure| !failure.fault.is_of_member());

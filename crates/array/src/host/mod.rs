@@ -64,19 +64,19 @@ impl Hosts {
 
     /// A plan that a host waits for is done.
     pub(crate) fn plan_done(&mut self, core: &mut Core, id: JobId) {
-        match core.cx.jobs.kind(id) {
-            Kind::Read { .. } => self.read_done(core, id),
-            Kind::Flush { .. } => self.flush_done(core, id),
-            other => unreachable!("no host waits for {other:?}"),
+        match *core.cx.jobs.kind(id) {
+            Kind::Read { host } => self.read_done(core, id, host),
+            Kind::Flush { host } => self.flush_done(core, id, host),
+            ref other => unreachable!("no host waits for {other:?}"),
         }
     }
 
     /// Some accesses of a plan that a host waits for failed.
     pub(crate) fn plan_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
-        match core.cx.jobs.kind(id) {
-            Kind::Read { .. } => self.read_broken(core, id, failures),
-            Kind::Flush { .. } => self.flush_broken(core, id, failures),
-            other => unreachable!("no host waits for {other:?}"),
+        match *core.cx.jobs.kind(id) {
+            Kind::Read { host } => self.read_broken(core, (id, host), failures),
+            Kind::Flush { host } => self.flush_broken(core, (id, host), failures),
+            ref other => unreachable!("no host waits for {other:?}"),
         }
     }
 

@@ -170,8 +170,7 @@ impl Hosts {
         self.windows = list;
     }
 
-    pub(crate) fn read_done(&mut self, core: &mut Core, id: JobId) {
-        let Some(Kind::Read { host }) = core.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+    pub(crate) fn read_done(&mut self, core: &mut Core, id: JobId, host: HostId) {
         core.cx.jobs.end(id);
         self.keep_read(core, host);
         core.cx.signal(Signal::HostJobDone(host, Ok(())));
@@ -207,22 +206,27 @@ impl Hosts {
 
     /// Some accesses of a read failed: unreadable sectors are repaired, and then the whole read is
     /// repeated for the array as it now is.
-    pub(crate) fn read_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
+    pub(crate) fn read_broken(
+        &mut self,
+        core: &mut Core,
+        (id, host): (JobId, HostId),
+        failures: &[FailedAccess],
+    ) {
         if core.cx.jobs.get(id).plan.reads_through() {
-            return self.read_wanted_only(core, id);
+            return self.read_wanted_only(core, id, host);
         }
         if core.cx.still_standing(failures) {
-            return self.read_failed(core, id, RequestError::Lost);
+            return self.read_failed(core, id, host, RequestError::Lost);
         }
         if failures.iter().any(|failure| failure.fault.is_of_space()) {
             // Nothing is lost: the system lacked space or memory for the access.
-            return self.read_failed(core, id, core.cx.refusal());
+            return self.read_failed(core, id, host, core.cx.refusal());
         }
         if !core.cx.may_repair() && failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
             // If a member was failed for the error, nothing is computed here: the whole read is
             // repeated without that member.
             return match failures.iter().all(|failure| core.cx.roster.slot_of(failure.member).is_some()) {
-                true => self.compute_unreadable(core, id, failures),
+                true => self.compute_unreadable(core, (id, host), failures),
                 false => core.stripes.repairs_done(&mut core.cx, &mut core.durable, &mut core.logs, id),
             };
         }
@@ -236,15 +240,18 @@ impl Hosts {
 
     /// The sectors that failed may be ones that the host did not ask for: the read is repeated
     /// without these.
-    pub(super) fn read_wanted_only(&mut self, core: &mut Core, id: JobId) {
-        let Some(Kind::Read { host }) = core.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+    pub(super) fn read_wanted_only(&mut self, core: &mut Core, id: JobId, host: HostId) {
         self.get(host).wanted_only = true;
         self.read_again(core, id, host);
     }
 
     /// An array that must not write answers from the rest of the stripe and repairs nothing.
-    pub(super) fn compute_unreadable(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Read { host }) = core.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+    pub(super) fn compute_unreadable(
+        &mut self,
+        core: &mut Core,
+        (id, host): (JobId, HostId),
+        failures: &[FailedAccess],
+    ) {
         core.cx.jobs.end(id);
         core.stripes.cache_mut().read_ends(host);
         let block = core.cx.geometry.block();
@@ -284,8 +291,7 @@ impl Hosts {
         self.start_host_stripe(core, Purpose::Read, window, host, found, without);
     }
 
-    pub(crate) fn read_failed(&mut self, core: &mut Core, id: JobId, error: RequestError) {
-        let Some(Kind::Read { host }) = core.cx.jobs.get_mut(id).kind.take() else { unreachable!("a read") };
+    fn read_failed(&mut self, core: &mut Core, id: JobId, host: HostId, error: RequestError) {
         core.cx.jobs.end(id);
         core.stripes.cache_mut().read_ends(host);
         core.cx.signal(Signal::HostJobDone(host, Err(error)));
@@ -307,13 +313,10 @@ impl Hosts {
 
     /// What a direct read could not read is repaired, or (if `lost`) could not be.
     pub(crate) fn read_repaired(&mut self, core: &mut Core, id: JobId, lost: bool) {
-        match core.cx.jobs.kind(id) {
-            Kind::Read { .. } if lost => self.read_failed(core, id, RequestError::Lost),
-            Kind::Read { host } => {
-                let host = *host;
-                self.read_again(core, id, host);
-            }
-            other => unreachable!("{other:?} waits for no repair"),
+        match *core.cx.jobs.kind(id) {
+            Kind::Read { host } if lost => self.read_failed(core, id, host, RequestError::Lost),
+            Kind::Read { host } => self.read_again(core, id, host),
+            ref other => unreachable!("{other:?} waits for no repair"),
         }
     }
 }

@@ -186,15 +186,16 @@ impl Logs {
 
     /// The segments are in the log. If their member was failed meanwhile, the log lost them with
     /// the member, and they are treated as not written.
-    pub(crate) fn append_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
-        if let Some(Kind::Append { region, segments }) = &cx.jobs.get(id).kind
-            && segments.iter().any(|index| !self.segment_stands(cx, *region, *index))
-        {
-            return self.append_broken(cx, id);
+    pub(crate) fn append_done(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        id: JobId,
+        (region, segments): (Region, Vec<u32>),
+    ) {
+        if segments.iter().any(|index| !self.segment_stands(cx, region, *index)) {
+            return self.append_broken(cx, id, (region, segments));
         }
-        let Some(Kind::Append { region, segments }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("an append")
-        };
         cx.jobs.end(id);
         for index in segments {
             let segment = self.segment_mut(index);
@@ -214,10 +215,12 @@ impl Logs {
 
     /// The segments could not be written. They are still in memory, and are folded into the parity
     /// from there.
-    pub(crate) fn append_broken(&mut self, cx: &mut Context, id: JobId) {
-        let Some(Kind::Append { region, segments }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("an append")
-        };
+    pub(crate) fn append_broken(
+        &mut self,
+        cx: &mut Context,
+        id: JobId,
+        (region, segments): (Region, Vec<u32>),
+    ) {
         cx.jobs.end(id);
         for index in segments {
             let segment = self.segment_mut(index);

@@ -25,7 +25,7 @@ mod fresh;
 pub(super) mod logs;
 mod space;
 
-use self::logs::{CommitLog, EntryName, GROUP, LONGEST};
+use self::logs::{CommitEntry, CommitLog, EntryName, GROUP, LONGEST};
 
 use parlour_units::{Sectors, Slot, Unit};
 
@@ -168,7 +168,7 @@ impl Logs {
         }
         let unlanded = jobs.len() as u32;
         let header = self.begin_entry(cx, slot, CommitPart::Records, content, 0, unlanded);
-        let kind = Kind::Commit { slot, number: header.number, jobs };
+        let kind = Kind::Commit(CommitEntry { slot, number: header.number, jobs });
         self.write_entry(cx, slot, header, spans, kind);
     }
 
@@ -231,16 +231,17 @@ impl Logs {
 
     /// The entry is durable: its records count, and their jobs go on to write the data. If the
     /// entry's member was failed meanwhile, the entry is lost with it.
-    pub(crate) fn commit_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
-        let job = cx.jobs.get(id);
-        if let Some(Kind::Commit { slot, .. }) = &job.kind
-            && cx.roster.member_since(*slot, job.turn).is_none()
-        {
-            return self.commit_broken(cx, id, &[]);
+    pub(crate) fn commit_done(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        id: JobId,
+        entry: CommitEntry,
+    ) {
+        if cx.roster.member_since(entry.slot, cx.jobs.get(id).turn).is_none() {
+            return self.commit_broken(cx, id, entry, &[]);
         }
-        let Some(Kind::Commit { slot, number, jobs }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a commit")
-        };
+        let CommitEntry { slot, number, jobs } = entry;
         cx.jobs.end(id);
         self.commits.written(slot, CommitPart::Records, true);
         let name = EntryName { slot, part: CommitPart::Records, number };
@@ -284,10 +285,13 @@ impl Logs {
     }
 
     /// The entry could not be written: its jobs are planned again for the array as it now is.
-    pub(crate) fn commit_broken(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) {
-        let Some(Kind::Commit { slot, jobs, .. }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a commit")
-        };
+    pub(crate) fn commit_broken(
+        &mut self,
+        cx: &mut Context,
+        id: JobId,
+        CommitEntry { slot, jobs, .. }: CommitEntry,
+        failures: &[FailedAccess],
+    ) {
         cx.jobs.end(id);
         self.commits.written(slot, CommitPart::Records, false);
         for (job, _) in jobs {
@@ -308,10 +312,7 @@ impl Logs {
 
     /// All data that was written before the flush began is durable. If a member failed meanwhile,
     /// the flush is tried again.
-    pub(crate) fn commit_flushed(&mut self, cx: &mut Context, id: JobId, whole: bool) {
-        let Some(Kind::CommitFlush { turn }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a flush for commit logs")
-        };
+    pub(crate) fn commit_flushed(&mut self, cx: &mut Context, id: JobId, turn: u64, whole: bool) {
         cx.jobs.end(id);
         self.commits.flushing = false;
         if whole {

@@ -102,10 +102,8 @@ impl Logs {
     }
 
     /// Takes in the headers that were read.
-    pub(crate) fn load_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
-        let job = cx.jobs.get_mut(id);
-        let metadata = std::mem::take(&mut job.metadata);
-        let Some(Kind::Load(mut load)) = job.kind.take() else { unreachable!("a load") };
+    pub(crate) fn load_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId, mut load: Load) {
+        let metadata = std::mem::take(&mut cx.jobs.get_mut(id).metadata);
         cx.jobs.end(id);
         let length = self.header.bytes().as_usize();
         for (position, bytes) in load.asked.iter().zip(metadata.chunks(length)) {
@@ -115,7 +113,7 @@ impl Logs {
                 load.found.insert(*position, header);
             }
         }
-        self.go_on_loading(cx, durable, *load);
+        self.go_on_loading(cx, durable, load);
     }
 
     /// All readable headers were read, or the headers that were read are `complete`.
@@ -220,13 +218,12 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
-        id: JobId,
+        (id, mut load): (JobId, Load),
         failures: &[FailedAccess],
     ) {
-        let job = cx.jobs.get_mut(id);
+        let job = cx.jobs.get(id);
         let failed: Vec<bool> =
             job.actions().map(|action| failures.iter().any(|failure| failure.is_of(action))).collect();
-        let Some(Kind::Load(load)) = &mut job.kind else { unreachable!("a load") };
         let region = load.region;
         if failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
             for (position, failed) in load.asked.iter().zip(failed) {
@@ -236,10 +233,9 @@ impl Logs {
                     Copy::First | Copy::Second => {}
                 }
             }
-            return self.load_done(cx, durable, id);
+            return self.load_done(cx, durable, id, load);
         }
         let turn = load.turn;
-        job.kind = None;
         cx.jobs.end(id);
         let of_space = failures.iter().any(|failure| failure.fault.is_of_space());
         let stood = |slot| cx.roster.member_since(slot, turn).is_some();

@@ -49,10 +49,11 @@ mod table;
 mod want;
 
 pub(crate) use append::closing::Closing;
-pub(crate) use commit::logs::EntryName;
+pub(crate) use commit::logs::{CommitEntry, EntryName};
 pub(crate) use load::headers::Load;
 pub(crate) use logs::Logs;
 pub(crate) use recover::redo::Redo;
 pub(crate) use region::{LoadState, RegionLog};
+pub(crate) use reintegrate::state::IntentProbe;
 pub use scan::{CommitLogContent, CommitLogReader};
 pub(crate) use segment::{Reservation, Reserved, Segment, SegmentState};

@@ -12,17 +12,17 @@ use crate::job::Kind;
 impl Logs {
     /// A plan of the logs is done.
     pub(crate) fn plan_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
-        match cx.jobs.kind(id) {
-            Kind::Append { .. } => self.append_done(cx, durable, id),
-            Kind::Reintegrate { .. } => self.reintegrate_pass_done(cx, durable, id),
-            Kind::Load(_) => self.load_done(cx, durable, id),
-            Kind::Commit { .. } => self.commit_done(cx, durable, id),
-            Kind::CommitMark { .. } => self.mark_done(cx, id),
-            Kind::CommitFlush { .. } => self.commit_flushed(cx, id, true),
-            Kind::Intent { .. } => self.intent_done(cx, id),
-            Kind::ReintegrateFlush { .. } => self.reintegration_flushed(cx, durable, id, true),
-            Kind::Probe { .. } => self.probe_done(cx, durable, id),
-            Kind::Redo(_) => self.redo_done(cx, durable, id),
+        match cx.jobs.take_kind(id) {
+            Kind::Append { region, segments } => self.append_done(cx, durable, id, (region, segments)),
+            Kind::Reintegrate { region } => self.reintegrate_pass_done(cx, durable, id, region),
+            Kind::Load(load) => self.load_done(cx, durable, id, *load),
+            Kind::Commit(entry) => self.commit_done(cx, durable, id, entry),
+            Kind::CommitMark { slot, part } => self.mark_done(cx, id, slot, part),
+            Kind::CommitFlush { turn } => self.commit_flushed(cx, id, turn, true),
+            Kind::Intent { region } => self.intent_done(cx, id, region),
+            Kind::ReintegrateFlush { region } => self.reintegration_flushed(cx, durable, id, (region, true)),
+            Kind::Probe(probe) => self.probe_done(cx, durable, id, &probe),
+            Kind::Redo(redo) => self.redo_done(cx, durable, id, redo),
             other => unreachable!("{other:?} is no job of the logs"),
         }
     }
@@ -35,17 +35,17 @@ impl Logs {
         id: JobId,
         failures: &[FailedAccess],
     ) {
-        match cx.jobs.kind(id) {
-            Kind::Append { .. } => self.append_broken(cx, id),
-            Kind::Reintegrate { .. } => self.reintegrate_broken(cx, durable, id, failures),
-            Kind::Load(_) => self.load_broken(cx, durable, id, failures),
-            Kind::Commit { .. } => self.commit_broken(cx, id, failures),
-            Kind::CommitMark { .. } => self.mark_broken(cx, durable, id, failures),
-            Kind::CommitFlush { .. } => self.commit_flushed(cx, id, false),
-            Kind::Intent { .. } => self.intent_broken(cx, durable, id),
-            Kind::ReintegrateFlush { .. } => self.reintegration_flushed(cx, durable, id, false),
-            Kind::Probe { .. } => self.probe_broken(cx, durable, id, failures),
-            Kind::Redo(_) => self.redo_broken(cx, durable, id, failures),
+        match cx.jobs.take_kind(id) {
+            Kind::Append { region, segments } => self.append_broken(cx, id, (region, segments)),
+            Kind::Reintegrate { region } => self.reintegrate_broken(cx, durable, (id, region), failures),
+            Kind::Load(load) => self.load_broken(cx, durable, (id, *load), failures),
+            Kind::Commit(entry) => self.commit_broken(cx, id, entry, failures),
+            Kind::CommitMark { slot, part } => self.mark_broken(cx, durable, (id, slot, part), failures),
+            Kind::CommitFlush { turn } => self.commit_flushed(cx, id, turn, false),
+            Kind::Intent { region } => self.intent_broken(cx, durable, id, region),
+            Kind::ReintegrateFlush { region } => self.reintegration_flushed(cx, durable, id, (region, false)),
+            Kind::Probe(probe) => self.probe_broken(cx, durable, (id, probe), failures),
+            Kind::Redo(redo) => self.redo_broken(cx, durable, (id, redo), failures),
             other => unreachable!("{other:?} is no job of the logs"),
         }
     }

@@ -187,10 +187,8 @@ impl Logs {
     }
 
     /// One of the two plans of a redo is done.
-    pub(crate) fn redo_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
-        let job = cx.jobs.get_mut(id);
-        let sums = std::mem::take(&mut job.checksums);
-        let Some(Kind::Redo(mut redo)) = job.kind.take() else { unreachable!("a redo") };
+    pub(crate) fn redo_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId, mut redo: Redo) {
+        let sums = std::mem::take(&mut cx.jobs.get_mut(id).checksums);
         cx.jobs.end(id);
         if redo.found.is_some() {
             self.redone(cx, durable, redo);
@@ -368,10 +366,9 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
-        id: JobId,
+        (id, redo): (JobId, Redo),
         failures: &[FailedAccess],
     ) {
-        let Some(Kind::Redo(redo)) = cx.jobs.get_mut(id).kind.take() else { unreachable!("a redo") };
         cx.jobs.end(id);
         let Redo { region, stripes, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| cx.buffers.release(buffer));

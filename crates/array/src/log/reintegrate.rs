@@ -141,10 +141,13 @@ impl Logs {
         self.next_pass(cx, durable, region);
     }
 
-    pub(crate) fn reintegrate_pass_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
-        let Some(Kind::Reintegrate { region }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a reintegration")
-        };
+    pub(crate) fn reintegrate_pass_done(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        id: JobId,
+        region: Region,
+    ) {
         cx.jobs.end(id);
         self.release_pass(cx, region);
         self.reintegration(region).passes.pop();
@@ -157,11 +160,8 @@ impl Logs {
         cx: &mut Context,
         durable: &mut Durable,
         id: JobId,
-        whole: bool,
+        (region, whole): (Region, bool),
     ) {
-        let Some(Kind::ReintegrateFlush { region }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a flush after a reintegration")
-        };
         cx.jobs.end(id);
         if !whole {
             return self.flush_reintegration(cx, region);
@@ -199,15 +199,15 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
-        id: JobId,
+        (id, region): (JobId, Region),
         failures: &[FailedAccess],
     ) {
         let job = cx.jobs.get_mut(id);
         let wrote =
             job.plan.steps[job.next_step as usize - 1].phase == job.plan.steps.last().expect("steps").phase;
-        let Some(Kind::Reintegrate { region }) = job.kind else { unreachable!("a reintegration") };
         self.release_pass(cx, region);
         if !wrote && self.start_parity_repair(cx, id, region, failures) {
+            cx.jobs.get_mut(id).kind = Some(Kind::Reintegrate { region });
             return;
         }
         cx.jobs.end(id);

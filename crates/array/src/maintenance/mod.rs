@@ -45,10 +45,15 @@ impl Maintenance {
     /// A plan of maintenance is done, or (unless `whole`) broken.
     pub(crate) fn plan_ended(&mut self, core: &mut Core, id: JobId, whole: bool) {
         let Core { cx, durable, logs, .. } = core;
-        match cx.jobs.kind(id) {
-            Kind::ResyncFlush { .. } => self.resync_flushed(cx, durable, logs, id, whole),
-            Kind::Checkpoint { .. } if whole => self.checkpoint_done(cx, durable, logs, id),
-            Kind::Checkpoint { .. } => cx.jobs.end(id),
+        let kind = cx.jobs.take_kind(id);
+        cx.jobs.end(id);
+        match kind {
+            Kind::ResyncFlush { region } if whole => self.resync_flushed(cx, durable, logs, region),
+            Kind::ResyncFlush { region } => self.flush_resynced(cx, durable, region),
+            Kind::Checkpoint { slot, done, since } if whole => {
+                self.checkpoint_done(cx, durable, logs, (slot, done, since));
+            }
+            Kind::Checkpoint { .. } => {}
             other => unreachable!("{other:?} is no job of maintenance"),
         }
     }

@@ -11,7 +11,6 @@ use crate::code::UnitSet;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::effect::{Action, Class};
-use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
 use crate::log::Logs;
 use crate::planted::{Bug, is_planted};
@@ -168,12 +167,8 @@ impl Maintenance {
         cx: &mut Context,
         durable: &mut Durable,
         logs: &mut Logs,
-        id: JobId,
+        (slot, done, since): (Slot, u64, u64),
     ) {
-        let Some(Kind::Checkpoint { slot, done, since }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a checkpoint")
-        };
-        cx.jobs.end(id);
         let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot) else {
             return;
         };

@@ -9,7 +9,6 @@ use crate::code::UnitSet;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::effect::Class;
-use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
 use crate::log::Logs;
 use crate::mode::Mode;
@@ -112,21 +111,13 @@ impl Maintenance {
         cx.run_own(id);
     }
 
-    pub(crate) fn resync_flushed(
+    pub(super) fn resync_flushed(
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
         logs: &mut Logs,
-        id: JobId,
-        whole: bool,
+        region: Region,
     ) {
-        let Some(Kind::ResyncFlush { region }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a flush after a resync")
-        };
-        cx.jobs.end(id);
-        if !whole {
-            return self.flush_resynced(cx, durable, region);
-        }
         if is_planted(Bug::LoggedAgainBeforeTable) {
             return logs.log_again(cx, durable, region);
         }

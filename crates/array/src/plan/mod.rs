@@ -455,10 +455,7 @@ impl Plan {
 
     /// The number of accesses to members, without computations.
     pub fn accesses(&self) -> usize {
-        self.steps
-            .iter()
-            .filter(|step| !step.action.is_computation())
-            .count()
+        self.steps.iter().filter(|step| !step.action.is_computation()).count()
     }
 }
 

@@ -48,10 +48,8 @@ impl Logs {
     }
 
     /// An empty entry is durable, unless its member was failed meanwhile.
-    pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId) {
-        let job = cx.jobs.get_mut(id);
-        let turn = job.turn;
-        let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
+    pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId, slot: Slot, part: CommitPart) {
+        let turn = cx.jobs.get(id).turn;
         cx.jobs.end(id);
         let stands = cx.roster.member_since(slot, turn).is_some();
         self.commits.written(slot, part, stands);
@@ -62,12 +60,10 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
-        id: JobId,
+        (id, slot, part): (JobId, Slot, CommitPart),
         failures: &[FailedAccess],
     ) {
-        let job = cx.jobs.get_mut(id);
-        let turn = job.turn;
-        let Some(Kind::CommitMark { slot, part }) = job.kind.take() else { unreachable!("a mark") };
+        let turn = cx.jobs.get(id).turn;
         cx.jobs.end(id);
         let stands = cx.roster.member_since(slot, turn).is_some();
         let log = self.commits.log(slot);

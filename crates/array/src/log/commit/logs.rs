@@ -3,7 +3,7 @@
 
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{EntryContent, FoundLog};
-use crate::format::segment::RecordKind;
+use crate::format::segment::{Record, RecordKind};
 use crate::geometry::Geometry;
 use crate::ids::JobId;
 use crate::log::ring::{Entry, Ring};
@@ -52,7 +52,16 @@ pub(crate) struct Waiting {
     pub(in crate::log) content: EntryContent,
 }
 
-/// An entry of a member's commit log.
+/// An entry with records that is being written.
+#[derive(Debug)]
+pub(crate) struct CommitEntry {
+    pub(in crate::log) slot: Slot,
+    pub(in crate::log) number: u64,
+    /// The jobs whose records it has.
+    pub(in crate::log) jobs: Vec<(JobId, Vec<Record>)>,
+}
+
+/// The name of an entry of a member's commit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryName {
     pub(in crate::log) slot: Slot,

@@ -3,7 +3,7 @@
 //! the records already, and a reintegration that was cut off is done again for the other sectors
 //! only.
 
-use super::state::{HalfDone, IntendedParity};
+use super::state::{HalfDone, IntendedParity, IntentProbe};
 use std::collections::BTreeSet;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
@@ -70,24 +70,20 @@ impl Logs {
         self.write_entry(cx, slot, header, Vec::new(), Kind::Intent { region });
     }
 
-    pub(crate) fn intent_done(&mut self, cx: &mut Context, id: JobId) {
-        let region = self.end_intent(cx, id, true);
+    pub(crate) fn intent_done(&mut self, cx: &mut Context, id: JobId, region: Region) {
+        self.end_intent(cx, id, region, true);
         let pass = self.waiting_pass(region);
         cx.go_on(pass);
     }
 
-    /// Ends the write of an intent; returns its region. If the member was failed since, the intent
-    /// is lost with it.
-    fn end_intent(&mut self, cx: &mut Context, id: JobId, whole: bool) -> Region {
+    /// Ends the write of a region's intent. If the member was failed since, the intent is lost with
+    /// it.
+    fn end_intent(&mut self, cx: &mut Context, id: JobId, region: Region, whole: bool) {
         let turn = cx.jobs.get(id).turn;
-        let Some(Kind::Intent { region }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("an intent")
-        };
         cx.jobs.end(id);
         let slot = commit_slot(cx, region);
         let stands = cx.roster.member_since(slot, turn).is_some();
         self.commits.written(slot, CommitPart::Intents, whole && stands);
-        region
     }
 
     /// The pass of `region` that waits for its intent.
@@ -98,8 +94,14 @@ impl Logs {
     }
 
     /// The commit log is lost, and the region's log with it.
-    pub(crate) fn intent_broken(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
-        let region = self.end_intent(cx, id, false);
+    pub(crate) fn intent_broken(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        id: JobId,
+        region: Region,
+    ) {
+        self.end_intent(cx, id, region, false);
         self.pass_without_intent(cx, durable, region);
     }
 
@@ -139,20 +141,25 @@ impl Logs {
         }
         plan.next_phase();
         spans.iter().for_each(|span| plan.checksum(*span));
-        let id = cx.jobs.start(Kind::Probe { region, intents, again }, Class::Log);
+        let id = cx.jobs.start(Kind::Probe(IntentProbe { region, intents, again }), Class::Log);
         cx.jobs.get_mut(id).plan = plan;
         cx.run_own(id);
     }
 
     /// It is known which sectors of the parity are new: the rest of the reintegration follows.
-    pub(crate) fn probe_done(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
-        let job = cx.jobs.get_mut(id);
-        let sums = std::mem::take(&mut job.checksums);
-        let Some(Kind::Probe { region, intents, .. }) = job.kind.take() else { unreachable!("a probe") };
+    pub(crate) fn probe_done(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        id: JobId,
+        IntentProbe { region, intents, .. }: &IntentProbe,
+    ) {
+        let region = *region;
+        let sums = std::mem::take(&mut cx.jobs.get_mut(id).checksums);
         cx.jobs.end(id);
         let mut sums = sums.iter();
         let (mut done, mut neither) = (BTreeSet::new(), false);
-        for intent in &intents {
+        for intent in intents {
             for (offset, change) in intent.changes.iter().enumerate() {
                 let sum = *sums.next().expect("each sector was read");
                 let at = Sector::new(intent.at + offset as u64);
@@ -192,12 +199,10 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
-        id: JobId,
+        (id, probe): (JobId, IntentProbe),
         failures: &[FailedAccess],
     ) {
-        let Some(Kind::Probe { region, mut intents, mut again }) = cx.jobs.get_mut(id).kind.take() else {
-            unreachable!("a probe")
-        };
+        let IntentProbe { region, mut intents, mut again } = probe;
         cx.jobs.end(id);
         let (unreadable, others): (Vec<FailedAccess>, Vec<FailedAccess>) =
             failures.iter().partition(|failure| failure.fault == Fault::Unreadable);

@@ -5,7 +5,7 @@ use crate::buffer::BufferId;
 use crate::format::commit_entry::{Change, Intent};
 use crate::ids::JobId;
 use crate::log::EntryName;
-use parlour_units::{Sector, Sectors, Slot};
+use parlour_units::{Region, Sector, Sectors, Slot};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -95,6 +95,15 @@ impl Suspect {
 /// Whether something unreadable is among these sectors.
 pub(in crate::log) fn is_suspect(suspects: &[Suspect], slot: Slot, at: Sector, length: Sectors) -> bool {
     suspects.iter().any(|suspect| suspect.overlaps(slot, at, length))
+}
+
+/// Parity that is being compared with the checksums of intents.
+#[derive(Debug)]
+pub(crate) struct IntentProbe {
+    pub(in crate::log) region: Region,
+    pub(in crate::log) intents: Vec<Intent>,
+    /// Some of it could not be read before.
+    pub(in crate::log) again: bool,
 }
 
 /// The work that was done by a reintegration that a crash cut off.

@@ -192,23 +192,11 @@ impl Timed {
 }
 
 fn place(action: &Action<Slot>) -> Option<(Slot, Sector)> {
-    match action {
-        Action::Read { member, at, .. }
-        | Action::Write { member, at, .. }
-        | Action::ReadModifyWrite { member, at, .. }
-        | Action::Zero { member, at, .. } => Some((*member, *at)),
-        _ => None,
-    }
+    action.member().zip(action.range()).map(|(slot, (at, _))| (slot, at))
 }
 
 fn length(action: &Action<Slot>) -> Option<Sectors> {
-    match action {
-        Action::Read { length, .. }
-        | Action::Write { length, .. }
-        | Action::ReadModifyWrite { length, .. }
-        | Action::Zero { length, .. } => Some(*length),
-        _ => None,
-    }
+    action.range().map(|(_, length)| length)
 }
 
 /// Rounds up to four significant binary digits. Random sizes take any length; without rounding,

@@ -16,8 +16,8 @@ use std::ops::Range;
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{
     Action, Array, Assembly, Banks, BufferId, Candidate, CommitLogContent, Creation, Effect, Fault, Geometry,
-    Identity, LogCreation, MemberInfo, NewArray, Opening, Operation, Outcome, Request, SUPERBLOCK_BYTES,
-    Slice, Superblock, Tag, Tuning, create,
+    Identity, LogCreation, MemberInfo, NewArray, Opening, Operation, Outcome, Part, Request,
+    SUPERBLOCK_BYTES, Slice, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Instant, Sector, Sectors};
 
@@ -76,29 +76,28 @@ impl Driver {
 
     /// Carries out one effect and reports its outcome.
     fn carry_out(&mut self, effect: Effect) {
-        let slices = self.array.slices(effect.id).to_vec();
-        let parts: Vec<Vec<u8>> = slices.iter().map(|slice| self.bytes_of(effect, *slice)).collect();
+        let contents = self.contents(effect);
         let mut none = None;
         let member = effect.action.member().map_or(&mut none, |member| &mut self.members[member.as_usize()]);
         let outcome = match (effect.action, member) {
             (Action::Write { at, .. }, Some(member)) => {
-                let bytes = parts.concat();
+                let bytes = contents.concat();
                 member[from(at, bytes.len())].copy_from_slice(&bytes);
                 Outcome::Done
             }
             (Action::Read { at, length, .. }, Some(member)) => {
                 let bytes = member[from(at, length.bytes().as_usize())].to_vec();
-                self.put(&slices, &bytes);
+                self.put(effect, &bytes);
                 Outcome::Done
             }
             (Action::Flush { .. }, Some(_)) => Outcome::Done,
             (Action::Xor, _) => {
-                self.put(&slices[..1], &xor(&parts[1..]));
+                self.put(effect, &xor(&contents[1..]));
                 Outcome::Done
             }
-            // The first slice is both a source and where the result goes.
+            // The first part is both a source and where the result goes.
             (Action::Accumulate { coefficient: 1 }, _) => {
-                self.put(&slices[..1], &xor(&parts));
+                self.put(effect, &xor(&contents));
                 Outcome::Done
             }
             (_, None) => Outcome::Failed(Fault::Gone),
@@ -107,33 +106,34 @@ impl Driver {
         self.array.complete(NOW, effect.id, outcome);
     }
 
-    /// The content of a slice.
-    fn bytes_of(&mut self, effect: Effect, slice: Slice) -> Vec<u8> {
-        let range = from(Sector::ZERO + slice.start, slice.length.bytes().as_usize());
-        match slice.buffer {
-            BufferId::ZEROES => vec![0; range.len()],
-            BufferId::METADATA => self.array.metadata(effect.id)[range].to_vec(),
-            buffer => self.buffer(buffer)[range].to_vec(),
-        }
+    /// The content of each part of an effect.
+    fn contents(&mut self, effect: Effect) -> Vec<Vec<u8>> {
+        let parts = self.array.parts(effect.id);
+        let content = |part| match part {
+            Part::Zeroes(length) => vec![0; length.bytes().as_usize()],
+            Part::Metadata(bytes) => bytes.to_vec(),
+            Part::Buffer(slice) => memory(&self.array, &mut self.buffers, slice).to_vec(),
+        };
+        parts.map(content).collect()
     }
 
-    /// Puts bytes into slices, in order.
-    fn put(&mut self, slices: &[Slice], mut bytes: &[u8]) {
-        for slice in slices {
-            let (part, rest) = bytes.split_at(slice.length.bytes().as_usize());
-            self.buffer(slice.buffer)[from(Sector::ZERO + slice.start, part.len())].copy_from_slice(part);
+    /// Puts bytes into the first parts of an effect, in order. They are in buffers: this array
+    /// reads no metadata.
+    fn put(&mut self, effect: Effect, mut bytes: &[u8]) {
+        for slice in self.array.parts(effect.id).filter_map(Part::buffer) {
+            let (part, rest) = bytes.split_at(slice.length.bytes().as_usize().min(bytes.len()));
+            memory(&self.array, &mut self.buffers, slice)[..part.len()].copy_from_slice(part);
             bytes = rest;
         }
     }
+}
 
-    /// The memory of a buffer. A name may have been used before for another buffer of another
-    /// length.
-    fn buffer(&mut self, name: BufferId) -> &mut Vec<u8> {
-        let length = self.array.buffer_length(name).bytes().as_usize();
-        let buffer = self.buffers.entry(name).or_default();
-        buffer.resize(length, 0);
-        buffer
-    }
+/// The memory of a slice of a buffer. A buffer's name may have been used before for another buffer
+/// of another length.
+fn memory<'a>(array: &Array, buffers: &'a mut BTreeMap<BufferId, Vec<u8>>, slice: Slice) -> &'a mut [u8] {
+    let buffer = buffers.entry(slice.buffer).or_default();
+    buffer.resize(array.buffer_length(slice.buffer).bytes().as_usize(), 0);
+    &mut buffer[from(Sector::ZERO + slice.start, slice.length.bytes().as_usize())]
 }
 
 fn from(at: Sector, length: usize) -> Range<usize> {

@@ -15,7 +15,7 @@
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Sector, Sectors};
 
-use crate::buffer::{BufferId, Slice};
+use crate::buffer::{BufferId, Part, Slice};
 use crate::effect::{Action, Effect, EffectId, Outcome};
 use crate::geometry::Geometry;
 use crate::layout::Location;
@@ -82,14 +82,16 @@ impl Array {
         self.rooms.core.cx.poll_effect()
     }
 
-    /// The slices of an effect, in order.
-    pub fn slices(&self, effect: EffectId) -> &[Slice] {
-        self.rooms.core.cx.slices(effect)
+    /// The parts of an effect that is not answered yet, in order: what it reads, writes or computes
+    /// with.
+    pub fn parts(&self, effect: EffectId) -> impl Iterator<Item = Part<'_>> + Clone {
+        let (slices, metadata) = self.slices(effect);
+        slices.iter().map(|slice| Part::of(*slice, metadata))
     }
 
-    /// The metadata to which slices of [`BufferId::METADATA`] refer.
-    pub fn metadata(&self, effect: EffectId) -> &[u8] {
-        self.rooms.core.cx.metadata(effect)
+    /// The same parts as slices, and the metadata to which some of them refer.
+    pub(crate) fn slices(&self, effect: EffectId) -> (&[Slice], &[u8]) {
+        self.rooms.core.cx.slices(effect)
     }
 
     /// Takes a host's request. It is answered by a completion, at once if it is refused.

@@ -4,6 +4,7 @@
 //! name, and takes it back when the last reference is dropped ([`Buffers::poll_release`]). A budget
 //! limits the sum of all lengths, so memory is limited whatever the hosts do.
 
+use parlour_codec::sector::SECTOR_BYTES;
 use parlour_units::Sectors;
 
 /// A name for payload memory.
@@ -12,14 +13,11 @@ pub struct BufferId(u32);
 
 impl BufferId {
     /// Not a buffer: the effect's own metadata bytes, at the slice's offset in them.
-    pub const METADATA: BufferId = BufferId(u32::MAX);
+    pub(crate) const METADATA: BufferId = BufferId(u32::MAX);
     /// Not a buffer: as many zeroes as the slice is long. Never written to.
-    pub const ZEROES: BufferId = BufferId(u32::MAX - 1);
+    pub(crate) const ZEROES: BufferId = BufferId(u32::MAX - 1);
 
     /// A small dense number, usable as an index of a table of buffers.
-    ///
-    /// # Panics
-    /// For [`BufferId::METADATA`] and [`BufferId::ZEROES`], which are not in any table.
     pub fn as_usize(self) -> usize {
         assert!(self.0 < Self::ZEROES.0, "metadata and zeroes have no place in a table of buffers");
         self.0 as usize
@@ -35,6 +33,57 @@ pub struct Slice {
     pub start: Sectors,
     /// The length of the part.
     pub length: Sectors,
+}
+
+/// A part of what an effect reads, writes or computes with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    /// A part of a buffer.
+    Buffer(Slice),
+    /// Metadata of the array. A write writes these bytes. A read has room for as many: they are
+    /// returned in [`Outcome::Metadata`](crate::Outcome::Metadata).
+    Metadata(&'a [u8]),
+    /// As many zeroes. Nothing is read into them.
+    Zeroes(Sectors),
+}
+
+impl<'a> Part<'a> {
+    /// The part that a slice of a plan names. `metadata` is that of the plan.
+    pub(crate) fn of(slice: Slice, metadata: &'a [u8]) -> Part<'a> {
+        match slice.buffer {
+            BufferId::ZEROES => Part::Zeroes(slice.length),
+            BufferId::METADATA => {
+                let start = slice.start.bytes().as_usize();
+                Part::Metadata(&metadata[start..start + slice.length.bytes().as_usize()])
+            }
+            _ => Part::Buffer(slice),
+        }
+    }
+
+    /// Its length.
+    pub fn length(&self) -> Sectors {
+        match self {
+            Part::Buffer(slice) => slice.length,
+            Part::Metadata(bytes) => Sectors::new(bytes.len() as u64 / SECTOR_BYTES as u64),
+            Part::Zeroes(length) => *length,
+        }
+    }
+
+    /// The part of a buffer, if it is one.
+    pub fn buffer(self) -> Option<Slice> {
+        match self {
+            Part::Buffer(slice) => Some(slice),
+            Part::Metadata(_) | Part::Zeroes(_) => None,
+        }
+    }
+
+    /// The metadata, if it is that.
+    pub fn metadata(self) -> Option<&'a [u8]> {
+        match self {
+            Part::Metadata(bytes) => Some(bytes),
+            Part::Buffer(_) | Part::Zeroes(_) => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

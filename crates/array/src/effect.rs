@@ -1,9 +1,9 @@
 //! Effects: the accesses and computations that the array asks its driver for, and the driver's
 //! answers.
 //!
-//! An [`Effect`] is one access to one member or one small computation. Its payload is named by
-//! slices ([`Array::slices`](crate::Array::slices)), its metadata comes by value
-//! ([`Array::metadata`](crate::Array::metadata)). Effects that are handed out together may be
+//! An [`Effect`] is one access to one member or one small computation. What it reads, writes or
+//! computes with are its parts ([`Array::parts`](crate::Array::parts)): payload by name, metadata by
+//! value. Effects that are handed out together may be
 //! carried out in any order and at the same time. If one must be done before another, the second is
 //! not handed out before the first was answered.
 

@@ -315,7 +315,8 @@ impl<'a> Case<'a> {
     fn explained(&self, planned: Planned) -> ExplainedPlan {
         let Planned { stripe, plan, commit, notes } = planned;
         let mut names = Names::new(self.geometry, (self.at, self.length), stripe, &plan);
-        let last = plan.steps.last().map_or(0, |step| step.phase);
+        // If no unit that would be written is there, the records are the last that is written.
+        let last = plan.steps.last().map(|step| step.phase).max(plan.commit_before).unwrap_or(0);
         // Checksums belong to the committed records, and are mentioned there.
         let shown = |step: &&Step| step.action != Action::Checksum;
         let mut phases: Vec<Vec<ExplainedStep>> = Vec::new();

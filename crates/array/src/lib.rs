@@ -62,7 +62,7 @@ mod update;
 pub use admin_error::AdminError;
 pub use array::Array;
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
-pub use buffer::{BufferId, Slice};
+pub use buffer::{BufferId, Part, Slice};
 pub use columns::{Columns, Piece, Window};
 pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
 pub use effect::{Action, Class, Effect, EffectId, Fault, Modify, Outcome};

@@ -78,7 +78,7 @@ fn run(array: &mut Array, asked: &mut Asked) {
         let sums;
         let outcome = match effect.action {
             Action::Checksum => {
-                let length = array.slices(effect.id).iter().map(|slice| slice.length.get()).sum::<u64>();
+                let length = array.parts(effect.id).map(|part| part.length().get()).sum::<u64>();
                 sums = vec![0; length as usize];
                 Outcome::Checksums(&sums)
             }

@@ -1,7 +1,7 @@
 //! The memory of buffers, and the computations in it. Released memory keeps its old bytes, so that
 //! a read of a buffer before it is filled returns wrong content.
 
-use parlour_array::{Action, Array, BufferId, Effect, Slice};
+use parlour_array::{Action, Array, BufferId, Effect, Part, Slice};
 use parlour_codec::xor::is_zero;
 use parlour_units::Sector;
 
@@ -76,9 +76,9 @@ impl Payload {
         Ok(Some(memory.sectors))
     }
 
-    /// An access that uses `slices` begins.
-    pub(crate) fn pin(&mut self, array: &Array, slices: &[Slice]) -> Result<(), Violation> {
-        for slice in named(slices) {
+    /// An access begins.
+    pub(crate) fn pin(&mut self, array: &Array, effect: Effect) -> Result<(), Violation> {
+        for slice in buffers(array, effect) {
             let end = (slice.start + slice.length).get() as usize;
             if end > self.buffer(array, slice.buffer).len() {
                 return Err(Violation::seam("a slice reaches beyond its buffer"));
@@ -89,8 +89,8 @@ impl Payload {
     }
 
     /// The access has ended.
-    pub(crate) fn unpin(&mut self, slices: &[Slice]) {
-        for slice in named(slices) {
+    pub(crate) fn unpin(&mut self, array: &Array, effect: Effect) {
+        for slice in buffers(array, effect) {
             self.memory(slice.buffer).pins -= 1;
         }
     }
@@ -99,41 +99,47 @@ impl Payload {
         self.buffers[buffer.as_usize()].as_mut().expect("a buffer that an access names has memory")
     }
 
-    /// Collects the sectors of an effect's slices, one after another.
+    /// Collects the sectors of an effect's parts, one after another.
     pub(crate) fn gather(&mut self, array: &Array, effect: Effect, sectors: &mut Vec<SectorBytes>) {
         sectors.clear();
-        for slice in array.slices(effect.id) {
-            match slice.buffer {
-                BufferId::ZEROES => {
-                    sectors.extend(std::iter::repeat_n(&self.zeroes, in_sectors(slice).len()).cloned());
+        for part in array.parts(effect.id) {
+            match part {
+                Part::Zeroes(length) => {
+                    sectors.extend(std::iter::repeat_n(&self.zeroes, length.get() as usize).cloned());
                 }
-                BufferId::METADATA => sectors.extend(SectorBytes::of(metadata(array, effect, slice))),
-                buffer => sectors.extend_from_slice(&self.buffer(array, buffer)[in_sectors(slice)]),
+                Part::Metadata(bytes) => sectors.extend(SectorBytes::of(bytes)),
+                Part::Buffer(slice) => {
+                    sectors.extend_from_slice(&self.buffer(array, slice.buffer)[in_sectors(slice)]);
+                }
             }
         }
     }
 
-    /// Reads the sectors of an effect's slices from `disk`. Returns the bytes that are metadata.
+    /// Reads the sectors of an effect's parts from `disk`. Returns the bytes that are metadata.
     pub(crate) fn fill(&mut self, array: &Array, effect: Effect, at: Sector, disk: &Disk) -> Option<Vec<u8>> {
         let (mut at, mut metadata) = (at, None);
-        for slice in array.slices(effect.id) {
-            if slice.buffer == BufferId::METADATA {
-                let metadata: &mut Vec<u8> = metadata.get_or_insert_default();
-                let before = metadata.len();
-                metadata.resize(before + slice.length.bytes().as_usize(), 0);
-                disk.read(at, &mut metadata[before..]);
-            } else {
-                let memory = &mut self.buffer(array, slice.buffer)[in_sectors(slice)];
-                for (sector, memory) in (at.get()..).zip(memory) {
-                    memory.clone_from(disk.sector(sector));
+        for part in array.parts(effect.id) {
+            match part {
+                Part::Zeroes(_) => unreachable!("nothing is read into zeroes"),
+                Part::Metadata(room) => {
+                    let metadata: &mut Vec<u8> = metadata.get_or_insert_default();
+                    let before = metadata.len();
+                    metadata.resize(before + room.len(), 0);
+                    disk.read(at, &mut metadata[before..]);
+                }
+                Part::Buffer(slice) => {
+                    let memory = &mut self.buffer(array, slice.buffer)[in_sectors(slice)];
+                    for (sector, memory) in (at.get()..).zip(memory) {
+                        memory.clone_from(disk.sector(sector));
+                    }
                 }
             }
-            at = at + slice.length;
+            at = at + part.length();
         }
         metadata
     }
 
-    /// Writes the sectors of an effect's slices to `disk`.
+    /// Writes the sectors of an effect's parts to `disk`.
     pub(crate) fn write(
         &mut self,
         array: &Array,
@@ -142,41 +148,45 @@ impl Payload {
         (mut at, durable): (Sector, bool),
     ) {
         disk.begin_write();
-        for slice in array.slices(effect.id) {
-            match slice.buffer {
-                BufferId::ZEROES => disk.put_zeroes(at, slice.length, durable),
-                BufferId::METADATA => {
-                    disk.put_all(at, SectorBytes::of(metadata(array, effect, slice)), durable);
-                }
-                buffer => {
-                    let sectors = &self.buffer(array, buffer)[in_sectors(slice)];
+        for part in array.parts(effect.id) {
+            match part {
+                Part::Zeroes(length) => disk.put_zeroes(at, length, durable),
+                Part::Metadata(bytes) => disk.put_all(at, SectorBytes::of(bytes), durable),
+                Part::Buffer(slice) => {
+                    let sectors = &self.buffer(array, slice.buffer)[in_sectors(slice)];
                     disk.put_all(at, sectors.iter().cloned(), durable);
                 }
             }
-            at = at + slice.length;
+            at = at + part.length();
         }
     }
 
     /// Carries out a computation. Returns whether a comparison found equal content.
     pub(crate) fn compute(&mut self, array: &Array, effect: Effect) -> bool {
-        let slices = array.slices(effect.id);
-        let (result, others) = slices.split_first().expect("a computation has a result");
-        slices.iter().filter(|slice| slice.buffer != BufferId::ZEROES).for_each(|slice| {
+        // Every buffer has memory from here on.
+        buffers(array, effect).for_each(|slice| {
             self.buffer(array, slice.buffer);
         });
+        let mut others = array.parts(effect.id);
+        let result = others.next().and_then(Part::buffer).expect("a computation names its result first");
         let mut alike = true;
         for index in 0..in_sectors(result).len() {
+            let mut others = others.clone().map(|part| part.buffer());
             match effect.action {
                 Action::Compare => {
                     let first = self.sector(result, index);
-                    alike &= others.iter().all(|other| match other.buffer {
-                        BufferId::ZEROES => is_zero(first.bytes()),
-                        _ => first == self.sector(other, index),
+                    alike &= others.all(|other| match other {
+                        None => is_zero(first.bytes()),
+                        Some(other) => first == self.sector(other, index),
                     });
                 }
-                Action::Xor => self.add(result, others, index),
-                Action::Accumulate { coefficient: 1 } => self.add(result, slices, index),
-                Action::Accumulate { coefficient } => self.multiply(result, others, index, coefficient),
+                Action::Xor => self.add(result, others.flatten(), index),
+                Action::Accumulate { coefficient: 1 } => {
+                    self.add(result, std::iter::once(result).chain(others.flatten()), index);
+                }
+                Action::Accumulate { coefficient } => {
+                    self.multiply(result, others.flatten(), index, coefficient);
+                }
                 action => unreachable!("{action:?} is no computation"),
             }
         }
@@ -184,8 +194,7 @@ impl Payload {
     }
 
     /// Sets a sector of `result` to the XOR of the same sector of all `sources`.
-    fn add(&mut self, result: &Slice, sources: &[Slice], index: usize) {
-        let mut sources = sources.iter().filter(|source| source.buffer != BufferId::ZEROES);
+    fn add(&mut self, result: Slice, mut sources: impl Iterator<Item = Slice>, index: usize) {
         let first = sources.next().map_or(&self.zeroes, |source| self.sector(source, index));
         let mut others = sources.map(|source| self.sector(source, index));
         // A single source is shared, without a copy.
@@ -198,8 +207,13 @@ impl Payload {
     }
 
     /// Adds the same sector of each of `sources`, times `coefficient`, to a sector of `result`.
-    fn multiply(&mut self, result: &Slice, sources: &[Slice], index: usize, coefficient: u8) {
-        let sources = sources.iter().filter(|source| source.buffer != BufferId::ZEROES);
+    fn multiply(
+        &mut self,
+        result: Slice,
+        sources: impl Iterator<Item = Slice>,
+        index: usize,
+        coefficient: u8,
+    ) {
         let others = sources.map(|source| self.sector(source, index));
         let sum = self.sector(result, index).plus(others, coefficient);
         let at = in_sectors(result).start + index;
@@ -207,28 +221,18 @@ impl Payload {
     }
 
     /// A sector of a slice, in a buffer that has memory.
-    fn sector(&self, slice: &Slice, index: usize) -> &SectorBytes {
+    fn sector(&self, slice: Slice, index: usize) -> &SectorBytes {
         let memory = self.buffers[slice.buffer.as_usize()].as_ref();
         &memory.expect("a buffer that is computed with has memory").sectors[in_sectors(slice).start + index]
     }
 }
 
 /// The sectors of a slice in its buffer.
-fn in_sectors(slice: &Slice) -> std::ops::Range<usize> {
+fn in_sectors(slice: Slice) -> std::ops::Range<usize> {
     slice.start.get() as usize..(slice.start + slice.length).get() as usize
 }
 
-/// The metadata of a slice.
-fn metadata<'a>(array: &'a Array, effect: Effect, slice: &Slice) -> &'a [u8] {
-    let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
-    &array.metadata(effect.id)[start..start + length]
-}
-
-/// The total length of slices, in sectors.
-pub(crate) fn named_length(slices: &[Slice]) -> u64 {
-    slices.iter().map(|slice| slice.length.get()).sum()
-}
-
-fn named(slices: &[Slice]) -> impl Iterator<Item = &Slice> {
-    slices.iter().filter(|slice| slice.buffer != BufferId::METADATA && slice.buffer != BufferId::ZEROES)
+/// The parts of an effect that are in buffers.
+fn buffers(array: &Array, effect: Effect) -> impl Iterator<Item = Slice> {
+    array.parts(effect.id).filter_map(Part::buffer)
 }

@@ -15,7 +15,7 @@ use std::hash::Hash;
 
 use parlour_array::{
     Action, AdminError, Array, Assembly, AssemblyError, Class, Completion, Effect, Event, Fault, Mode,
-    Operation, Outcome, Repair, Request, RequestError, Tag, Tuning,
+    Operation, Outcome, Part, Repair, Request, RequestError, Tag, Tuning,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors, Slot};
 
@@ -364,10 +364,9 @@ impl World {
     fn digest_effect(&mut self, effect: Effect) {
         let Some(hash) = self.shelf.asked() else { return };
         (effect.class, effect.action).hash(hash);
-        self.array.slices(effect.id).iter().for_each(|slice| slice.length.hash(hash));
-        if effect.class == Class::Metadata {
-            self.array.metadata(effect.id).hash(hash);
-        }
+        let parts = self.array.parts(effect.id);
+        parts.clone().for_each(|part| part.length().hash(hash));
+        parts.filter_map(Part::metadata).for_each(|bytes| bytes.hash(hash));
     }
 
     /// Gives up the accesses of an excluded member.
@@ -397,7 +396,7 @@ impl World {
                 false => self.members.content(&self.array, &mut self.payload, effect),
             };
             self.flights.give_up(number, content);
-            self.payload.unpin(self.array.slices(effect.id));
+            self.payload.unpin(&self.array, effect);
             effects.push(effect);
         }
         for effect in effects {
@@ -429,7 +428,7 @@ impl World {
             self.array.complete(self.shelf.now(), effect.id, Outcome::Failed(Fault::Gone));
             return Ok(());
         }
-        self.payload.pin(&self.array, self.array.slices(effect.id))?;
+        self.payload.pin(&self.array, effect)?;
         let kind = kind(effect);
         let drawn = self.shelf.draw(&[kind, disk as u64, at.get(), length.get()]);
         let (slowness, covers) = (self.disk(disk).slowness(), self.disk(disk).written());
@@ -513,7 +512,7 @@ impl World {
             self.members.land_in_part(Means { array: &self.array, payload, shelf, salt: order }, &flight);
             flight.fail(Fault::Gone);
         }
-        self.payload.unpin(self.array.slices(flight.effect().id));
+        self.payload.unpin(&self.array, flight.effect());
         if let Some(covers) = flight.flushes() {
             self.disk_mut(disk).flush_answered(covers);
         }

@@ -6,8 +6,7 @@ use std::collections::BinaryHeap;
 
 use parlour_array::record::Recorded;
 use parlour_array::{
-    Action, BufferId, Class, Completion, Effect, Fault, LogStatus, Mode, Operation, Outcome, Request,
-    RequestError, Tag,
+    Action, Class, Completion, Effect, Fault, LogStatus, Mode, Operation, Outcome, Request, RequestError, Tag,
 };
 use parlour_units::{Instant, Sector, Sectors};
 
@@ -423,7 +422,7 @@ impl World {
             Action::Float { .. } => placed.map_or(Outcome::Done, Outcome::Placed),
             // Areas with units contain no metadata.
             _ if units => {
-                debug_assert!(array.slices(effect.id).iter().all(|slice| slice.buffer != BufferId::METADATA));
+                debug_assert!(array.parts(effect.id).all(|part| part.metadata().is_none()));
                 Outcome::Done
             }
             Action::Read { at, .. } => read_metadata(array, drive, effect, at, &mut self.bytes),
@@ -492,7 +491,7 @@ impl World {
                 return array.complete(self.now, effect.id, Outcome::Done);
             }
             Action::Checksum => {
-                let sectors: u64 = array.slices(effect.id).iter().map(|slice| slice.length.get()).sum();
+                let sectors: u64 = array.parts(effect.id).map(|part| part.length().get()).sum();
                 self.sums.resize(sectors as usize, 0);
                 return array.complete(self.now, effect.id, Outcome::Checksums(&self.sums));
             }
@@ -544,28 +543,25 @@ fn read_metadata<'a>(
     bytes: &'a mut Vec<u8>,
 ) -> Outcome<'a> {
     bytes.clear();
-    for slice in array.slices(effect.id) {
-        if slice.buffer == BufferId::METADATA {
+    for part in array.parts(effect.id) {
+        if let Some(room) = part.metadata() {
             let start = bytes.len();
-            bytes.resize(start + slice.length.bytes().as_usize(), 0);
+            bytes.resize(start + room.len(), 0);
             drive.metadata.read(at, &mut bytes[start..]);
         }
-        at = at + slice.length;
+        at = at + part.length();
     }
     if bytes.is_empty() { Outcome::Done } else { Outcome::Metadata(bytes) }
 }
 
 /// Stores the metadata that an access writes, and removes what its other parts overwrite.
 fn write_metadata(array: &Recorded, drive: &mut Member, effect: Effect, mut at: Sector) -> Outcome<'static> {
-    for slice in array.slices(effect.id) {
-        if slice.buffer == BufferId::METADATA {
-            let start = slice.start.bytes().as_usize();
-            let end = start + slice.length.bytes().as_usize();
-            drive.metadata.write(at, &array.metadata(effect.id)[start..end]);
-        } else {
-            drive.metadata.forget(at, slice.length);
+    for part in array.parts(effect.id) {
+        match part.metadata() {
+            Some(bytes) => drive.metadata.write(at, bytes),
+            None => drive.metadata.forget(at, part.length()),
         }
-        at = at + slice.length;
+        at = at + part.length();
     }
     Outcome::Done
 }

@@ -96,7 +96,8 @@ impl Context {
             let job = self.jobs.get_mut(id);
             let first = job.next_step as usize;
             let phase = job.plan.steps.get(first).map(|step| step.phase);
-            // If all units that would be written are missing, no phase follows the record.
+            // If all units that would be written are missing, no phase follows: the records are the
+            // last that is written.
             let commits = |before: u16| phase.is_none_or(|phase| phase == before);
             if job.plan.commit_before.take_if(|before| commits(*before)).is_some() {
                 return Progress::Commits;
@@ -214,18 +215,13 @@ impl Context {
         Answered { id, undurable: undurable.filter(|failure| failure.undurable), ends_phase }
     }
 
-    /// The slices of an effect, in order.
-    pub(crate) fn slices(&self, effect: EffectId) -> &[Slice] {
+    /// The slices of an effect, in order, and the metadata to which those of
+    /// [`BufferId::METADATA`] refer.
+    pub(crate) fn slices(&self, effect: EffectId) -> (&[Slice], &[u8]) {
         let job = self.jobs.of_effect(effect).expect("slices are asked for before the answer");
         let job = self.jobs.get(job);
         let spans = &job.plan.steps[effect.step() as usize].spans;
-        &job.slices[spans.start as usize..spans.end as usize]
-    }
-
-    /// The metadata to which slices of [`BufferId::METADATA`] refer.
-    pub(crate) fn metadata(&self, effect: EffectId) -> &[u8] {
-        let job = self.jobs.of_effect(effect).expect("metadata is asked for before the answer");
-        &self.jobs.get(job).metadata
+        (&job.slices[spans.start as usize..spans.end as usize], &job.metadata)
     }
 
     /// Releases the buffers that a plan took or held.

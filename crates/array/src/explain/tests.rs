@@ -147,6 +147,19 @@ fn the_access_to_the_commit_log_is_a_step_and_counts() {
     assert!(steps[3].starts_with("write") && steps[3].ends_with("new D0"), "{}", steps[3]);
 }
 
+/// It used to be counted, and not shown.
+#[test]
+fn the_access_to_the_commit_log_is_a_step_where_nothing_else_is_written() {
+    let geometry = geometry_with("parity-logging", 5, Consistency::Journal);
+    let member = write(&geometry, (0.0, 0.0625), &[]).map[0].member;
+    let explanation = write(&geometry, (0.0, 0.0625), &[member]);
+    let steps = steps(&explanation);
+    let last = steps.last().expect("there are steps");
+    assert!(last.ends_with(", in its commit log: records and checksums"), "{steps:?}");
+    let computed = steps.iter().filter(|step| step.starts_with("compute")).count();
+    assert_eq!(explanation.accesses, steps.len() - computed, "{steps:?}");
+}
+
 #[test]
 fn a_degraded_logged_array_updates_parity_in_place() {
     let geometry = geometry("parity-logging", 5);

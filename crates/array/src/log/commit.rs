@@ -229,8 +229,8 @@ impl Logs {
         records
     }
 
-    /// The entry is durable: its records count, and their jobs go on to write the data. If the
-    /// entry's member was failed meanwhile, the entry is lost with it.
+    /// The entry is durable: its records count, and their jobs go on to write the data, as far as
+    /// its members are there. If the entry's member was failed meanwhile, the entry is lost with it.
     pub(crate) fn commit_done(
         &mut self,
         cx: &mut Context,

@@ -37,8 +37,9 @@ impl Builder {
         if self.reads.len() < prereads { LogMethod::Overwrite } else { LogMethod::Update }
     }
 
-    /// The method for a log whose records are durable before their data: a full-stripe write is
-    /// written in place, other writes log their difference.
+    /// The method for a log whose records are durable before their data: writes log their
+    /// difference, and zeroes over whole stripes a record without payload. With `cancels`
+    /// ([`LargeWrite::Cancel`](crate::LargeWrite)) a full-stripe write is written in place.
     pub(crate) fn durable_method(
         &mut self,
         view: StripeView<'_>,

@@ -202,7 +202,9 @@ pub struct Plan {
     pub spans: Vec<Span>,
     /// Lengths of the scratch buffers.
     pub scratch: Vec<Sectors>,
-    /// The plan's log records must be durable before this phase.
+    /// The plan's log records must count before this phase: with `journal` be durable, with
+    /// `bitmap` be in the log's buffers. It is the phase that writes data, or the one behind the
+    /// last if none of that data's members is there.
     pub commit_before: Option<u16>,
     /// Blocks of the bad-block log that the plan writes stay on the list.
     pub(crate) keeps_listed: bool,

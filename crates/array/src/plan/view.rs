@@ -139,7 +139,7 @@ pub(crate) struct StripeWrite<'a> {
     pub(crate) durable: bool,
 }
 
-/// How a write to a stripe without missing units is logged.
+/// How a write is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogMethod {
     /// The difference of old and new data is logged.

@@ -5,8 +5,8 @@ use parlour_units::{Instant, Member, Sectors, Slot};
 use super::entry::{Entry, Input};
 use super::{OpeningInputs, Recording, Sink};
 use crate::{
-    AdminError, Array, BufferId, Completion, Effect, EffectId, Event, MemberInfo, Outcome, Repair, Request,
-    Slice,
+    AdminError, Array, BufferId, Completion, Effect, EffectId, Event, MemberInfo, Outcome, Part, Repair,
+    Request,
 };
 
 /// An array whose inputs and outputs can be recorded. Without a recorder this costs a test of a
@@ -192,7 +192,7 @@ impl Recorded {
     pub fn poll_effect(&mut self) -> Option<Effect> {
         let effect = self.array.poll_effect()?;
         if let Some(recorder) = &mut self.recorder {
-            let (slices, metadata) = (self.array.slices(effect.id), self.array.metadata(effect.id));
+            let (slices, metadata) = self.array.slices(effect.id);
             recorder.note(Entry::of_effect(&effect, slices, metadata));
         }
         Some(effect)
@@ -219,14 +219,9 @@ impl Recorded {
         Some(buffer)
     }
 
-    /// [`Array::slices`].
-    pub fn slices(&self, effect: EffectId) -> &[Slice] {
-        self.array.slices(effect)
-    }
-
-    /// [`Array::metadata`].
-    pub fn metadata(&self, effect: EffectId) -> &[u8] {
-        self.array.metadata(effect)
+    /// [`Array::parts`].
+    pub fn parts(&self, effect: EffectId) -> impl Iterator<Item = Part<'_>> + Clone {
+        self.array.parts(effect)
     }
 
     /// [`Array::buffer_length`].

@@ -153,7 +153,8 @@ impl Player {
 
     fn effect(&mut self) -> Option<String> {
         let effect = self.array.poll_effect()?;
-        let entry = Entry::of_effect(&effect, self.array.slices(effect.id), self.array.metadata(effect.id));
+        let (slices, metadata) = self.array.slices(effect.id);
+        let entry = Entry::of_effect(&effect, slices, metadata);
         match entry {
             Entry::Answered(words) => Some(words),
             Entry::Told(_) => unreachable!("an effect is an answer"),

@@ -86,8 +86,8 @@ pub(crate) fn plan(
         return Ok(());
     }
     builder.write_in_place(plan, view, write)?;
-    // A record that cancels earlier records, if there are any, must be durable before the data is
-    // written.
+    // With `bitmap`: a record that cancels earlier records, if there are any, must be in the log
+    // before the data is written.
     if !fragments.is_empty() {
         plan.commit_before = plan.steps.last().map(|step| step.phase);
     }

@@ -1,6 +1,9 @@
 //! Carries out the array's effects on its members.
 
-use parlour_array::{Action, BufferId, Class, Completion, Effect, Fault, Modify, Outcome, Slice, Tag};
+use std::collections::BTreeMap;
+
+use parlour_array::{Action, Array, Class, Completion, Effect, Fault, Modify, Outcome, Part, Slice, Tag};
+use parlour_codec::galois;
 use parlour_units::{Duration, Member, Sector, Slot};
 
 use super::World;
@@ -98,7 +101,6 @@ impl World {
     }
 
     fn access(&mut self, effect: Effect) {
-        let slices = self.array.slices(effect.id).to_vec();
         let member = effect.action.member().expect("it is no computation");
         let number = self.numbers[member.as_usize()];
         assert_ne!(number, usize::MAX, "an effect for {member}, which is not there");
@@ -120,8 +122,7 @@ impl World {
                 }
                 let at = at.bytes() as usize;
                 let bytes = self.disks[number].bytes[at..at + length.bytes().as_usize()].to_vec();
-                let metadata = self.fill(&slices, &bytes);
-                match metadata {
+                match self.fill(effect, &bytes) {
                     Some(bytes) => self.array.complete(self.now, effect.id, Outcome::Metadata(&bytes)),
                     None => self.array.complete(self.now, effect.id, Outcome::Done),
                 }
@@ -134,8 +135,8 @@ impl World {
                 if let Some(fault) = self.disks[number].durable_writes_fail.filter(|_| durable) {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(fault));
                 }
-                let bytes: Vec<u8> = slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect();
-                assert_eq!(bytes.len(), length.bytes().as_usize(), "slices are as long as the access");
+                let bytes = self.contents(effect).concat();
+                assert_eq!(bytes.len(), length.bytes().as_usize(), "parts are as long as the access");
                 self.put(number, at, &bytes, durable);
                 self.array.complete(self.now, effect.id, Outcome::Done);
             }
@@ -147,7 +148,7 @@ impl World {
                 let read = self.disks[number].bytes[from..from + length.bytes().as_usize()].to_vec();
                 let written = self.modified(effect, modify, &read);
                 self.put(number, at, &written, durable);
-                assert_eq!(self.fill(&slices[..1], &read), None, "what is read is payload");
+                self.first_of(effect).copy_from_slice(&read);
                 self.array.complete(self.now, effect.id, Outcome::Done);
             }
             Action::Float { at, length, modify, durable, .. } => {
@@ -160,7 +161,7 @@ impl World {
                 let from = at.bytes() as usize;
                 let read = self.disks[number].bytes[from..from + length.bytes().as_usize()].to_vec();
                 let written = self.modified(effect, modify, &read);
-                assert_eq!(self.fill(&slices[..1], &read), None, "what is read is payload");
+                self.first_of(effect).copy_from_slice(&read);
                 let free: Vec<Sector> = self.array.free_positions(effect.id).collect();
                 let position = free[self.random.below(free.len() as u64) as usize];
                 self.put(number, position, &written, durable);
@@ -183,9 +184,9 @@ impl World {
 
     /// The data that a read-modify-write writes after it has read `read`.
     pub(super) fn modified(&mut self, effect: Effect, modify: Modify, read: &[u8]) -> Vec<u8> {
-        let slices = self.array.slices(effect.id).to_vec();
-        assert_eq!(slices.len(), 2, "one for what is read, one for what is to be written");
-        let mut written = self.bytes_of(effect, slices[1]);
+        let mut contents = self.contents(effect);
+        assert_eq!(contents.len(), 2, "one for what is read, one for what is to be written");
+        let mut written = contents.remove(1);
         if modify == Modify::Xor {
             written.iter_mut().zip(read).for_each(|(new, old)| *new ^= old);
         }
@@ -210,69 +211,80 @@ impl World {
         disk.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Distributes data that was read to slices; returns the part that is metadata.
-    fn fill(&mut self, slices: &[Slice], bytes: &[u8]) -> Option<Vec<u8>> {
-        let mut at = 0;
+    /// Distributes data that was read to an effect's parts. Returns the part that is metadata.
+    fn fill(&mut self, effect: Effect, mut bytes: &[u8]) -> Option<Vec<u8>> {
         let mut metadata = None;
-        for slice in slices {
-            let length = slice.length.bytes().as_usize();
-            let part = &bytes[at..at + length];
-            if slice.buffer == BufferId::METADATA {
-                metadata.get_or_insert_with(Vec::new).extend_from_slice(part);
-            } else {
-                let start = slice.start.bytes().as_usize();
-                self.buffer(slice.buffer)[start..start + length].copy_from_slice(part);
+        for part in self.array.parts(effect.id) {
+            let (read, rest) = bytes.split_at(part.length().bytes().as_usize());
+            match part {
+                Part::Zeroes(_) => panic!("zeroes are not read into"),
+                Part::Metadata(_) => metadata.get_or_insert_with(Vec::new).extend_from_slice(read),
+                Part::Buffer(slice) => memory(&self.array, &mut self.memory, slice).copy_from_slice(read),
             }
-            at += length;
+            bytes = rest;
         }
         metadata
     }
 
-    fn buffer(&mut self, buffer: BufferId) -> &mut Vec<u8> {
-        let length = self.array.buffer_length(buffer).bytes().as_usize();
-        let memory = self.memory.entry(buffer.as_usize()).or_insert_with(|| vec![0xEE; length]);
-        assert!(memory.len() <= length);
-        memory.resize(length, 0xEE);
-        memory
+    /// The content of each part of an effect.
+    pub(super) fn contents(&mut self, effect: Effect) -> Vec<Vec<u8>> {
+        let parts = self.array.parts(effect.id);
+        let content = |part| match part {
+            Part::Zeroes(length) => vec![0; length.bytes().as_usize()],
+            Part::Metadata(bytes) => bytes.to_vec(),
+            Part::Buffer(slice) => memory(&self.array, &mut self.memory, slice).to_vec(),
+        };
+        parts.map(content).collect()
     }
 
-    pub(super) fn bytes_of(&mut self, effect: Effect, slice: Slice) -> Vec<u8> {
-        let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
-        match slice.buffer {
-            BufferId::ZEROES => vec![0; length],
-            BufferId::METADATA => self.array.metadata(effect.id)[start..start + length].to_vec(),
-            buffer => self.buffer(buffer)[start..start + length].to_vec(),
-        }
+    /// The memory of an effect's first part, which is in a buffer.
+    fn first_of(&mut self, effect: Effect) -> &mut [u8] {
+        let first = self.array.parts(effect.id).next().and_then(Part::buffer);
+        memory(&self.array, &mut self.memory, first.expect("a buffer for the result"))
     }
 
     fn compute(&mut self, effect: Effect) {
-        let slices = self.array.slices(effect.id).to_vec();
+        let contents = self.contents(effect);
         if effect.action == Action::Checksum {
-            let bytes: Vec<u8> = slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect();
-            let sums: Vec<u64> = self.array.sector_key().checksums(&bytes).collect();
+            let sums: Vec<u64> = self.array.sector_key().checksums(&contents.concat()).collect();
             return self.array.complete(self.now, effect.id, Outcome::Checksums(&sums));
         }
-        let sources: Vec<Vec<u8>> = slices[1..].iter().map(|slice| self.bytes_of(effect, *slice)).collect();
-        let length = slices[0].length.bytes().as_usize();
-        let mut result = match effect.action {
-            Action::Xor => vec![0; length],
-            _ => self.bytes_of(effect, slices[0]),
+        let (first, others) = contents.split_first().expect("a computation names its result first");
+        let outcome = match effect.action {
+            Action::Compare if others.iter().any(|other| other != first) => Outcome::Differs,
+            Action::Compare => Outcome::Done,
+            Action::Xor => self.add(effect, vec![0; first.len()], others, 1),
+            Action::Accumulate { coefficient } => self.add(effect, first.clone(), others, coefficient),
+            action => unreachable!("{action:?} is no computation"),
         };
-        if effect.action == Action::Compare {
-            let same = sources.iter().all(|source| *source == result);
-            let outcome = if same { Outcome::Done } else { Outcome::Differs };
-            return self.array.complete(self.now, effect.id, outcome);
-        }
-        for source in &sources {
-            result.iter_mut().zip(source).for_each(|(a, b)| *a ^= b);
-        }
-        let start = slices[0].start.bytes().as_usize();
-        self.buffer(slices[0].buffer)[start..start + length].copy_from_slice(&result);
-        self.array.complete(self.now, effect.id, Outcome::Done);
+        self.array.complete(self.now, effect.id, outcome);
+    }
+
+    /// Sets an effect's first part to `sum` plus the others, times `coefficient`.
+    fn add(
+        &mut self,
+        effect: Effect,
+        mut sum: Vec<u8>,
+        others: &[Vec<u8>],
+        coefficient: u8,
+    ) -> Outcome<'static> {
+        others.iter().for_each(|other| galois::multiply_into(&mut sum, other, coefficient));
+        self.first_of(effect).copy_from_slice(&sum);
+        Outcome::Done
     }
 
     /// Whether it reads or writes the data area.
     fn is_of_data(&self, action: Action) -> bool {
         action.range().is_some_and(|(at, _)| at >= self.array.geometry().data_start())
     }
+}
+
+/// The memory of a slice. A buffer gets it when it is first used.
+fn memory<'a>(array: &Array, memory: &'a mut BTreeMap<usize, Vec<u8>>, slice: Slice) -> &'a mut [u8] {
+    let length = array.buffer_length(slice.buffer).bytes().as_usize();
+    let memory = memory.entry(slice.buffer.as_usize()).or_default();
+    assert!(memory.len() <= length);
+    memory.resize(length, 0xEE);
+    let start = slice.start.bytes().as_usize();
+    &mut memory[start..start + slice.length.bytes().as_usize()]
 }

@@ -293,7 +293,6 @@ impl World {
                 if number == usize::MAX || self.disks[number].dead || self.random.chance(2) {
                     continue;
                 }
-                let slices = self.array.slices(effect.id).to_vec();
                 let bytes: Vec<u8> = match effect.action {
                     Action::ReadModifyWrite { length, modify, .. } => {
                         if !self.disks[number].can_read(at, length) {
@@ -304,7 +303,7 @@ impl World {
                         let read = read.to_vec();
                         self.modified(effect, modify, &read)
                     }
-                    _ => slices.iter().flat_map(|slice| self.bytes_of(effect, *slice)).collect(),
+                    _ => self.contents(effect).concat(),
                 };
                 for (i, sector) in bytes.chunks(512).enumerate() {
                     if self.random.chance(2) {

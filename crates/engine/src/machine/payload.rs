@@ -5,7 +5,7 @@
 //! is examined.
 
 use parlour_array::record::Recorded;
-use parlour_array::{BufferId, EffectId, Outcome, Slice};
+use parlour_array::{BufferId, EffectId, Outcome, Part as Named};
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Bytes, Sectors};
 
@@ -63,27 +63,26 @@ impl Payload {
 
     // One effect.
 
-    /// Lists the parts of memory that belong to an effect's slices. `metadata` is the buffer of the
+    /// Lists the parts of memory that are an effect's parts. `metadata` is the buffer of the
     /// effect's own bytes.
     pub(super) fn locate(&mut self, array: &Recorded, effect: EffectId, metadata: Option<Buffer>) {
         self.parts.clear();
         let mut own = 0;
-        for slice in array.slices(effect) {
-            let length = slice.length.bytes().as_usize();
-            let start = slice.start.bytes().as_usize();
-            let part = match slice.buffer {
-                BufferId::ZEROES => Part { buffer: Buffer::Zeroes, start, length },
-                BufferId::METADATA => {
+        for named in array.parts(effect) {
+            let length = named.length().bytes().as_usize();
+            let part = match named {
+                Named::Zeroes(_) => Part { buffer: Buffer::Zeroes, start: 0, length },
+                Named::Metadata(_) => {
                     let buffer = metadata.expect("an effect that moves metadata has memory for it");
                     own += length;
                     Part { buffer, start: own - length, length }
                 }
-                payload => {
-                    let number = number(payload);
+                Named::Buffer(slice) => {
+                    let number = number(slice.buffer);
                     if !self.memory.is_taken(number) {
-                        self.memory.take(number, array.buffer_length(payload).bytes().as_usize());
+                        self.memory.take(number, array.buffer_length(slice.buffer).bytes().as_usize());
                     }
-                    Part { buffer: Buffer::Payload(number), start, length }
+                    Part { buffer: Buffer::Payload(number), start: slice.start.bytes().as_usize(), length }
                 }
             };
             self.parts.push(part);
@@ -93,9 +92,8 @@ impl Payload {
     /// Memory for the effect's own bytes, one slice after the other. If they are to be written,
     /// they are copied into it.
     pub(super) fn metadata_room(&mut self, array: &Recorded, effect: EffectId, fill: bool) -> Option<Part> {
-        let own = |slice: &&Slice| slice.buffer == BufferId::METADATA;
-        let slices = array.slices(effect).iter().filter(own);
-        let length: usize = slices.clone().map(|slice| slice.length.bytes().as_usize()).sum();
+        let own = array.parts(effect).filter_map(Named::metadata);
+        let length: usize = own.clone().map(<[u8]>::len).sum();
         if length == 0 {
             return None;
         }
@@ -103,10 +101,9 @@ impl Payload {
         let room = Part { buffer, start: 0, length };
         if fill {
             let mut rest = self.memory.write(room);
-            for slice in slices {
-                let (start, length) = (slice.start.bytes().as_usize(), slice.length.bytes().as_usize());
-                let (piece, behind) = rest.split_at_mut(length);
-                piece.copy_from_slice(&array.metadata(effect)[start..start + length]);
+            for bytes in own {
+                let (piece, behind) = rest.split_at_mut(bytes.len());
+                piece.copy_from_slice(bytes);
                 rest = behind;
             }
         }

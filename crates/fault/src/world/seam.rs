@@ -3,7 +3,6 @@
 use parlour_array::{Action, Array, Class, Effect};
 use parlour_units::{Sector, Sectors};
 
-use crate::payload::named_length;
 use crate::violation::Violation;
 
 /// The member, the place and the length that an access names; none for a computation.
@@ -29,15 +28,15 @@ pub(super) fn check(
     if (at + length).get() > member_length.get() {
         return broken("an access beyond the member's end");
     }
-    let slices = named_length(array.slices(effect.id));
+    let parts: u64 = array.parts(effect.id).map(|part| part.length().get()).sum();
     let (writes, payload) = match effect.action {
         Action::Read { .. } => (false, true),
         Action::Write { .. } => (true, true),
         Action::Zero { .. } => (true, false),
         _ => return Ok(()),
     };
-    if payload && slices != length.get() {
-        return broken("slices are not as long as their access");
+    if payload && parts != length.get() {
+        return broken("parts are not as long as their access");
     }
     let start = array.geometry().data_start();
     let end = start + Sectors::new(array.geometry().stored().layout.length);

@@ -10,7 +10,7 @@ use crate::log::ring::{Entry, Ring};
 use parlour_units::{Region, Sectors, Slot};
 use std::collections::{BTreeMap, VecDeque};
 
-/// An entry is closed when it has this many records.
+/// An entry is closed when it has the records of this many jobs.
 pub(in crate::log) const GROUP: usize = 256;
 /// An entry is closed when it takes about this part of its ring (one sixth). An entry does not wrap
 /// around the end of the ring, so as much may stay unused there.

@@ -230,7 +230,8 @@ impl Logs {
     }
 
     /// The entry is durable: its records count, and their jobs go on to write the data, as far as
-    /// its members are there. If the entry's member was failed meanwhile, the entry is lost with it.
+    /// its members are there. If the entry's member was failed meanwhile, the entry is lost with
+    /// it.
     pub(crate) fn commit_done(
         &mut self,
         cx: &mut Context,

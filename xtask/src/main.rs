@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod book;
 mod command;
+mod copy;
 mod deny;
 mod documents;
 mod fuzz;

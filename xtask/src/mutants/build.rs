@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -13,6 +12,7 @@ use super::error::{MutantsError, unusable};
 use super::found::Mutant;
 use super::weave;
 use crate::command::CommandError;
+use crate::copy;
 use crate::workspace::{cargo, root, target};
 
 /// The integration tests of the fault tester that are run. Its seeds are run by a separate program.
@@ -38,7 +38,7 @@ pub(crate) struct Built {
 /// Makes the copy, without the changes that do not compile.
 pub(crate) fn build(mutants: &[Mutant]) -> Result<Built, MutantsError> {
     let copy = target().join("mutants/workspace");
-    copy_workspace(&copy)?;
+    copy::write(&copy, &copy::entries()?)?;
     let mut left_out = BTreeSet::new();
     loop {
         let woven = weave_all(&copy, mutants, &left_out)?;
@@ -57,48 +57,6 @@ pub(crate) fn build(mutants: &[Mutant]) -> Result<Built, MutantsError> {
     Ok(Built { seeds, tests, folder: copy, left_out })
 }
 
-/// Copies the workspace. Only files that differ are written, so that cargo builds only what has
-/// changed.
-fn copy_workspace(copy: &Path) -> Result<(), MutantsError> {
-    let mut list = Command::new("git");
-    list.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root());
-    let output = list
-        .output()
-        .map_err(|source| CommandError::NotStarted { line: "git ls-files".to_owned(), source })?;
-    for name in output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let name = String::from_utf8_lossy(name).into_owned();
-        let (from, to) = (root().join(&name), copy.join(&name));
-        if from.is_symlink() {
-            link(&to, &fs::read_link(&from).map_err(unusable(&from))?)?;
-        } else if from.is_file() {
-            // A removed file is listed by git until its removal is committed.
-            put(&to, &fs::read(&from).map_err(unusable(&from))?)?;
-        }
-    }
-    Ok(())
-}
-
-fn put(path: &Path, content: &[u8]) -> Result<(), MutantsError> {
-    if fs::read(path).is_ok_and(|there| there == content) {
-        return Ok(());
-    }
-    make_folder_of(path)?;
-    fs::write(path, content).map_err(unusable(path))
-}
-
-fn link(path: &Path, aim: &Path) -> Result<(), MutantsError> {
-    if fs::read_link(path).is_ok_and(|there| there == aim) {
-        return Ok(());
-    }
-    make_folder_of(path)?;
-    symlink(aim, path).map_err(unusable(path))
-}
-
-fn make_folder_of(path: &Path) -> Result<(), MutantsError> {
-    let folder = path.parent().expect("a file is in a folder");
-    fs::create_dir_all(folder).map_err(unusable(folder))
-}
-
 /// Writes the woven texts to the copy, and returns them with their files.
 fn weave_all(
     copy: &Path,
@@ -113,13 +71,13 @@ fn weave_all(
         let of_file: Vec<&Mutant> =
             mutants.iter().filter(|one| one.file == name && !left_out.contains(&one.number)).collect();
         let text = weave::weave(&source, &of_file).map_err(|source| MutantsError::NoRust { path, source })?;
-        put(&copy.join(name), text.as_bytes())?;
+        copy::put(&copy.join(name), text.as_bytes())?;
         woven.push((PathBuf::from(name), text));
     }
     let library = root().join("crates/array/src/lib.rs");
     let text = fs::read_to_string(&library).map_err(unusable(&library))?;
-    put(&copy.join("crates/array/src/lib.rs"), format!("{ALLOWED}{text}\nmod mutation;\n").as_bytes())?;
-    put(&copy.join("crates/array/src/mutation.rs"), weave::MODULE.as_bytes())?;
+    copy::put(&copy.join("crates/array/src/lib.rs"), format!("{ALLOWED}{text}\nmod mutation;\n").as_bytes())?;
+    copy::put(&copy.join("crates/array/src/mutation.rs"), weave::MODULE.as_bytes())?;
     Ok(woven)
 }
 

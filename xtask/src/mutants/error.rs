@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::command::CommandError;
+use crate::copy::CopyError;
 
 /// Why mutants could not be judged.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +12,9 @@ pub(crate) enum MutantsError {
     /// A program could not be run.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// The workspace could not be copied.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     /// A file or directory cannot be used.
     #[error("cannot use {path}: {source}", path = path.display())]
     Unusable { path: PathBuf, source: io::Error },

@@ -1,5 +1,5 @@
-//! The developers' commands: `cargo xtask test`, `lint`, `book`, `fuzz`, `mutants`, `golden`,
-//! `kernel` and `bench`.
+//! The developers' commands: `cargo xtask test`, `lint`, `book`, `fuzz`, `planted`, `mutants`,
+//! `golden`, `kernel` and `bench`.
 
 use std::process::ExitCode;
 
@@ -14,9 +14,11 @@ mod documents;
 mod fuzz;
 mod golden;
 mod kernel;
+mod lines;
 mod lint;
 mod mutants;
 mod packages;
+mod planted;
 mod table;
 mod test;
 mod tidy;
@@ -41,6 +43,8 @@ enum Task {
     Book,
     /// Run each fuzzer for a while, and print one table
     Fuzz(fuzz::Arguments),
+    /// Run cargo in a copy of the workspace in which tests can plant known bugs
+    Planted(planted::Arguments),
     /// Change the array in one small way at a time, and see whether a test notices
     Mutants(mutants::Arguments),
     /// Write the golden images of the current version of the members' format anew
@@ -67,6 +71,8 @@ enum TaskError {
     #[error(transparent)]
     Golden(command::CommandError),
     #[error(transparent)]
+    Planted(#[from] planted::PlantedError),
+    #[error(transparent)]
     Mutants(#[from] mutants::MutantsError),
     #[error(transparent)]
     Kernel(#[from] kernel::KernelError),
@@ -90,6 +96,7 @@ fn run(task: &Task) -> Result<ExitCode, TaskError> {
         Task::Lint => lint::run()?,
         Task::Book => book::run()?,
         Task::Fuzz(arguments) => fuzz::run(arguments)?,
+        Task::Planted(arguments) => planted::run(arguments)?,
         Task::Mutants(arguments) => mutants::run(arguments)?,
         Task::Golden => golden::run().map_err(TaskError::Golden)?,
         Task::Kernel(kernel) => return Ok(kernel::run(kernel)?),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::{self, ScopedJoinHandle};
 
@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::command::{self, CommandError};
 use crate::kernel::{self, KernelError};
 use crate::packages::{self, PackageError};
+use crate::planted::{self, PlantedError};
 use crate::workspace::{cargo, target};
 
 /// Why the tests failed.
@@ -22,6 +23,9 @@ pub(crate) enum TestError {
     /// The kernel in which some tests run is missing.
     #[error(transparent)]
     Kernel(#[from] KernelError),
+    /// The copy with planted bugs could not be made.
+    #[error(transparent)]
+    Planted(#[from] PlantedError),
     /// A build or a test failed.
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -50,15 +54,19 @@ pub(crate) fn run() -> Result<(), TestError> {
         });
         let built = build();
         let kernel = joined(installing)?;
-        built?;
-        run_tests(move || joined(kernel))
+        let copy = built?;
+        run_tests(&copy, move || joined(kernel))
     })
 }
 
-/// Runs all tests; those in the lab start when the lab's kernel is built.
-fn run_tests(kernel: impl FnOnce() -> Result<PathBuf, KernelError> + Send) -> Result<(), TestError> {
+/// Runs all tests, those with planted bugs in the `copy`; those in the lab start when the lab's
+/// kernel is built.
+fn run_tests(
+    copy: &Path,
+    kernel: impl FnOnce() -> Result<PathBuf, KernelError> + Send,
+) -> Result<(), TestError> {
     let computing = computing()?;
-    let aside = [("waiting.log", waiting()), ("planted-bugs.log", planted())];
+    let aside = [("waiting.log", waiting()), ("planted-bugs.log", tests_of_tests(copy))];
     let in_lab = || kernel().map(|_| run_aside(("kernel.log", lab())));
     let (aside, held) = beside(|| (aside.map(run_aside), in_lab()), || run_all(computing));
     let (aside, in_lab) = aside;
@@ -71,10 +79,13 @@ fn run_tests(kernel: impl FnOnce() -> Result<PathBuf, KernelError> + Send) -> Re
     Ok(ran?)
 }
 
-/// Builds all tests.
-fn build() -> Result<(), CommandError> {
+/// Builds all tests. Returns the copy of the workspace in which known bugs can be planted.
+fn build() -> Result<PathBuf, TestError> {
+    // It is made first: a bug that has lost its place is reported at once.
+    let copy = planted::make()?;
     command::run(&mut cargo(&["test", "--workspace", "--no-run"]))?;
-    command::run(planted().arg("--no-run"))
+    command::run(tests_of_tests(&copy).arg("--no-run"))?;
+    Ok(copy)
 }
 
 /// Runs a command whose output is shown after all others have run. Returns the command, the file
@@ -136,12 +147,9 @@ struct Target {
     name: String,
 }
 
-/// The tests of the tests: with planted bugs in the array they must fail. The tests of a code and a
-/// layout that only tests have are built with them.
-fn planted() -> Command {
-    let packages = ["parlour-array", "parlour-engine", "parlour-fault", "parlour-sim"];
-    let planted = packages.map(|package| format!("{package}/planted-bugs")).join(",");
-    let features = format!("{planted},parlour-array/test-choices");
+/// The tests of the tests, in the copy: with planted bugs in the array they must fail. The tests of
+/// a code and a layout that only tests have are built with them.
+fn tests_of_tests(copy: &Path) -> Command {
     let tests = [
         "away",
         "choices",
@@ -158,9 +166,10 @@ fn planted() -> Command {
     ];
     // The command names the whole workspace. With fewer packages, cargo would choose other features
     // for common dependencies, and build them again.
-    let mut planted = cargo(&["test", "--workspace", "--features", &features]);
-    planted.args(tests.iter().flat_map(|test| ["--test", test]));
-    planted
+    let arguments = ["test", "--workspace", "--features", "parlour-array/test-choices"];
+    let mut tests_of_tests = planted::cargo_in(copy, &arguments);
+    tests_of_tests.args(tests.iter().flat_map(|test| ["--test", test]));
+    tests_of_tests
 }
 
 /// Runs `one` in a thread of its own, and `other` in this thread at the same time.

@@ -15,7 +15,6 @@ use crate::format::horizon::Horizon;
 use crate::format::superblock::{EntryState, REMEMBERED_SESSIONS, Superblock, SuperblockError};
 use crate::geometry::Geometry;
 use crate::identity::Identity;
-use crate::planted::{Bug, is_planted};
 use crate::roster::epoch::Epoch;
 
 /// A device or file that may be a member.
@@ -236,14 +235,12 @@ impl Assembly {
         // The member's session is the one before, or it took part in another opening after that
         // session, which did not come to its end either.
         let before = newest.last_completed();
-        let missed_nothing = newest.opening
-            && (before == Some(superblock.session()) || before == superblock.last_completed())
-            && !is_planted(Bug::VainOpeningCounts);
+        let missed_nothing =
+            newest.opening && (before == Some(superblock.session()) || before == superblock.last_completed());
         let current = superblock.session() == newest.session() || missed_nothing;
         match table[entry].state {
             EntryState::Spare => Verdict::Spare,
             EntryState::Active | EntryState::Rebuilding { .. } if current => Verdict::Member(slot),
-            _ if is_planted(Bug::StaleMemberBelieved) => Verdict::Member(slot),
             _ => Verdict::Stale(slot),
         }
     }

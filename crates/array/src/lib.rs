@@ -44,7 +44,6 @@ mod older;
 mod opening;
 pub mod organization;
 pub mod plan;
-mod planted;
 mod read;
 pub mod record;
 mod report;
@@ -87,8 +86,6 @@ pub use log::{CommitLogContent, CommitLogReader};
 pub use map::{pieces, windows};
 pub use mode::Mode;
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};
-#[cfg(feature = "planted-bugs")]
-pub use planted::{Bug, is_planted, plant};
 pub use report::{Mismatch, Repair, ScrubReport, Task};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use roster::{MemberInfo, Traffic};

@@ -12,7 +12,6 @@ use crate::format::banks::Banks;
 use crate::format::bitmap::{StoredBitmap, decode_table};
 use crate::format::superblock::{EntryState, Recorded};
 use crate::identity::Identity;
-use crate::planted::{Bug, is_planted};
 
 /// Slots of `assembly` whose members are older than others.
 pub(crate) fn older_slots(
@@ -39,7 +38,6 @@ pub(crate) fn older_slots(
         older.extend(older_of(assembly, tables, table, table_sequence));
     }
     older.extend(older_of(assembly, bad_block_logs, list, bad_block_log_sequence));
-    older.retain(|_| !is_planted(Bug::OlderMemberBelieved));
     older.sort_unstable();
     older.dedup();
     older

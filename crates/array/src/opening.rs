@@ -19,7 +19,6 @@ use crate::implausible::beyond;
 use crate::log::{CommitLogContent, Logs};
 use crate::mode::Mode;
 use crate::older::older_slots;
-use crate::planted::{Bug, is_planted};
 use crate::rooms::Rooms;
 use crate::roster::epoch::Epoch;
 use crate::roster::floating::Floats;
@@ -253,9 +252,7 @@ fn trust(assembly: &Assembly, force: bool, map: &mut StoredBitmap) -> Result<boo
     // definition. A rebuild that was under way starts over, so that this holds for the whole
     // member. (With several sublogs, or several groups without logs, some stripes of a region have
     // no unit on the missing member: those are still to be resynced.)
-    let geometry = &assembly.geometry;
-    let astray = is_planted(Bug::ForceTrustsAllGroups) && !geometry.is_logged();
-    let all_stripes = geometry.layout().regions_are_whole() || astray;
+    let all_stripes = assembly.geometry.layout().regions_are_whole();
     let starts_over = !taken_on_trust.is_empty();
     taken_on_trust.into_iter().filter(|_| all_stripes).for_each(|region| map.resync.clear(region));
     Ok(starts_over)
@@ -287,8 +284,7 @@ fn superblocks_found(assembly: &Assembly) -> impl Iterator<Item = Option<(usize,
     candidates.map(|candidate| {
         let candidate = candidate?;
         let sound = assembly.copies[candidate];
-        let worse = if is_planted(Bug::SoundSuperblockFirst) { sound } else { 1 - sound };
-        Some((worse, assembly.epochs[candidate]))
+        Some((1 - sound, assembly.epochs[candidate]))
     })
 }
 
@@ -438,7 +434,7 @@ fn open_logs(
 /// session begins with an entry; if there is none of the last session, all of its entries are lost.
 fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec<Slot> {
     let superblock = &assembly.superblock;
-    if superblock.clean || is_planted(Bug::LostEntriesIgnored) {
+    if superblock.clean {
         return Vec::new();
     }
     let gone = gone(assembly);

@@ -21,7 +21,6 @@ use crate::job::{Kind, Owner};
 use crate::log::Logs;
 use crate::maintenance::Maintenance;
 use crate::mode::Mode;
-use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 use crate::status::{Event, FailureCause};
 use crate::stripe::Stripes;
@@ -89,7 +88,7 @@ impl Rooms {
 
     fn answer_effect(&mut self, effect: EffectId, outcome: Outcome<'_>) {
         let Answered { id, undurable, ends_phase } = self.core.cx.answer(effect, outcome);
-        if let Some(failure) = undurable.filter(|_| !is_planted(Bug::FailedFlushForgotten)) {
+        if let Some(failure) = undurable {
             self.maintenance.note_undurable(&mut self.core, &failure);
         }
         if ends_phase {
@@ -256,9 +255,6 @@ impl Rooms {
             if !core.cx.roster.stands(failure.member) {
                 failure.fault = Fault::Gone;
             }
-        }
-        if is_planted(Bug::FailedFlushForgotten) && core.cx.is_flush(id) {
-            return self.plan_done(id);
         }
         if core.halt_unrecorded(id, &failures) {
             return;

@@ -6,7 +6,6 @@ use crate::effect::Class;
 use crate::job::Kind;
 use crate::log::Closing;
 use crate::mode::Mode;
-use crate::planted::{Bug, is_planted};
 
 impl Core {
     /// Begins to finish running work, and to record a clean shutdown.
@@ -54,9 +53,7 @@ impl Core {
             },
             Stop::Flushing => {
                 let id = self.cx.jobs.start(Kind::StopFlush, Class::Metadata);
-                if !is_planted(Bug::StopWithoutFlush) {
-                    self.cx.plan_flushes(id);
-                }
+                self.cx.plan_flushes(id);
                 self.cx.run_own(id);
             }
             // A member that was kept has not flushed, or something is still to be redone: the next

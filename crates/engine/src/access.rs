@@ -100,18 +100,10 @@ impl Step {
     /// The flags that the kernel gets with a transfer.
     pub(crate) fn flags(self) -> ReadWriteFlags {
         match self {
-            Step::Write { durable: true } if !drops_sync_flag() => ReadWriteFlags::DSYNC,
+            Step::Write { durable: true } => ReadWriteFlags::DSYNC,
             _ => ReadWriteFlags::empty(),
         }
     }
-}
-
-/// A planted bug, for tests of the tests: no write is made durable.
-fn drops_sync_flag() -> bool {
-    #[cfg(feature = "planted-bugs")]
-    return parlour_array::is_planted(parlour_array::Bug::SyncFlagDropped);
-    #[cfg(not(feature = "planted-bugs"))]
-    false
 }
 
 impl Access {

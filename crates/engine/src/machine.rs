@@ -356,10 +356,6 @@ impl Machine {
             self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
             return;
         };
-        if operation == Operation::Flush && skips_flushes() {
-            self.array.complete(self.now, effect.id, Outcome::Done);
-            return;
-        }
         let reads = operation == Operation::Read;
         let metadata = self.payload.metadata_room(&self.array, effect.id, !reads);
         self.payload.locate(&self.array, effect.id, metadata.map(|part| part.buffer));
@@ -464,14 +460,6 @@ impl Machine {
             open.take_back();
         }
     }
-}
-
-/// A planted bug, for tests of the tests: no member is flushed.
-fn skips_flushes() -> bool {
-    #[cfg(feature = "planted-bugs")]
-    return parlour_array::is_planted(parlour_array::Bug::MemberFlushSkipped);
-    #[cfg(not(feature = "planted-bugs"))]
-    false
 }
 
 fn to_std(span: Duration) -> std::time::Duration {

@@ -3,7 +3,6 @@
 #![cfg(feature = "planted-bugs")]
 #![expect(clippy::disallowed_methods, reason = "the crate has no threads, its tests do")]
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
@@ -83,28 +82,4 @@ fn every_planted_bug_is_found() {
     }
     drop(std::panic::take_hook());
     assert!(missed.is_empty(), "not found within {SEEDS} seeds: {missed:?}");
-}
-
-/// Each list of bugs has a test: here, in `planted_exhaustive.rs`, in the array's tests and in the
-/// engine's tests.
-#[test]
-fn every_bug_is_in_a_list() {
-    let bad_block_logs: [&[Bug]; 12] = [
-        &Bug::ALL,
-        &Bug::UNDER_FAULTS,
-        &Bug::OF_LOGGING,
-        &Bug::OF_LISTS,
-        &Bug::OF_STUTTERS,
-        &Bug::OF_DURABILITY,
-        &Bug::OF_DAMAGE,
-        &Bug::OF_OLDER_MEMBERS,
-        &Bug::OF_ABSENCE,
-        &Bug::OF_SHORTAGES,
-        &Bug::OF_CUTS,
-        &Bug::OF_EXCLUSION,
-    ];
-    let listed: BTreeSet<u8> = bad_block_logs.concat().into_iter().map(|bug| bug as u8).collect();
-    // The number of the last bug is the number of all bugs.
-    let missing: Vec<u8> = (1..=Bug::MemberFlushSkipped as u8).filter(|bug| !listed.contains(bug)).collect();
-    assert!(missing.is_empty(), "no test looks for the bugs of these numbers: {missing:?}");
 }

@@ -1,6 +1,5 @@
 //! Tests the exhaustive check: some cut finds the planted bug.
 #![cfg(feature = "planted-bugs")]
-#![expect(clippy::disallowed_methods, reason = "the crate has no threads, its tests do")]
 
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Bug, plant};

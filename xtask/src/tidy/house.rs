@@ -5,6 +5,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::finding::{File, Finding};
+use crate::lines::line_at;
 
 /// The order of the crates. A crate may depend only on crates before it.
 const ORDER: [&str; 12] =
@@ -96,10 +97,6 @@ fn crate_of(package: &str) -> Option<&str> {
 
 fn place_of(name: &str) -> Option<usize> {
     ORDER.iter().position(|&known| known == name)
-}
-
-fn line_at(text: &str, offset: usize) -> usize {
-    1 + text[..offset].matches('\n').count()
 }
 
 #[cfg(test)]

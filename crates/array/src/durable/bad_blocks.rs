@@ -18,7 +18,6 @@ use crate::geometry::Geometry;
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::plan::{Source, Span, Strategy};
-use crate::planted::{Bug, is_planted};
 use crate::roster::listed::ListedBlocks;
 use crate::status::Event;
 
@@ -80,7 +79,7 @@ impl BadBlocks {
     /// A member is to be rebuilt: the list must be written again, to both banks.
     pub(super) fn inform_joining_member(&mut self, geometry: &Geometry) {
         if geometry.bad_block_log_at(0).is_some() {
-            self.versions.inform_joining_member(2);
+            self.versions.inform_joining_member();
         }
     }
 
@@ -118,9 +117,7 @@ impl BadBlocks {
         let (sequence, bank) = self.versions.begin();
         let (at, _) = cx.geometry.bad_block_log_at(bank).expect("there is room for bad-block logs");
         let id = cx.jobs.start(Kind::BadBlockLog, Class::Metadata);
-        if !is_planted(Bug::ListedWithoutFlush) {
-            cx.plan_flushes(id);
-        }
+        cx.plan_flushes(id);
         let job = cx.jobs.get_mut(id);
         job.metadata = list.encode(cx.identity, sequence);
         self.writing = Some((cx.roster.listed().version(), list));
@@ -174,9 +171,6 @@ pub(crate) fn record(cx: &mut Context, window: Window, unit: Unit) -> Result<(),
 /// after a crash: if they become readable later, it is not known which version they hold. If they
 /// can be computed from the rest of the stripe, nothing is lost.
 pub(crate) fn record_uncompared(cx: &mut Context, window: Window, unit: Unit) -> Result<(), Full> {
-    if is_planted(Bug::UncomparedBelieved) {
-        return Ok(());
-    }
     insert(cx, window, unit).map(drop)
 }
 

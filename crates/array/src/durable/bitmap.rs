@@ -22,7 +22,6 @@ use crate::format::bitmap::{Bits, StoredBitmap};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::mode::Mode;
-use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 use crate::status::Event;
 
@@ -63,10 +62,7 @@ impl Bitmap {
             durable: found.dirty.clone(),
             // The bitmap that was read at the opening may not be on all members, and bits that were
             // derived from it are on no member.
-            durable_resync: match is_planted(Bug::GivenUpReadAtOnce) {
-                true => found.resync.clone(),
-                false => Bits::new(regions),
-            },
+            durable_resync: Bits::new(regions),
             durable_out_of_sync: Bits::new(regions),
             out_of_sync: found.out_of_sync,
             dirty: found.dirty,
@@ -151,10 +147,9 @@ impl Bitmap {
             self.waiters.push(job);
             return false;
         }
-        let held = !is_planted(Bug::MissedForgotten) && !is_planted(Bug::WritesBeforeExclusion);
-        let awaits = cx.roster.awaits_members() && held;
+        let awaits = cx.roster.awaits_members();
         let durably = self.durable.get(region) && (!awaits || self.out_of_sync_is_durable(region));
-        if cx.tuning.bitmap && cx.writes && !durably && !is_planted(Bug::WritesBeforeDirtyBit) {
+        if cx.tuning.bitmap && cx.writes && !durably {
             self.dirty.set(region);
             if awaits {
                 self.out_of_sync.set(region);
@@ -235,7 +230,7 @@ impl Bitmap {
 
     /// Absent members will miss what is written in `region`.
     fn note_out_of_sync(&mut self, cx: &Context, region: Region) {
-        if cx.roster.awaits_members() && !is_planted(Bug::ResyncNotMissed) {
+        if cx.roster.awaits_members() {
             self.out_of_sync.set(region);
         }
     }
@@ -250,12 +245,8 @@ impl Bitmap {
     /// A member that may return is about to be excluded: it may lack what was not durable on it,
     /// and check units that are computed without it.
     pub(super) fn note_may_return(&mut self) {
-        if !is_planted(Bug::UnflushedNotMissed) {
-            self.out_of_sync.merge(&self.dirty);
-        }
-        if !is_planted(Bug::ResyncNotMissed) {
-            self.out_of_sync.merge(&self.resync);
-        }
+        self.out_of_sync.merge(&self.dirty);
+        self.out_of_sync.merge(&self.resync);
         self.wanted = true;
     }
 
@@ -458,9 +449,7 @@ impl Bitmap {
         }
         self.cleaning.begin();
         let id = cx.jobs.start(Kind::CleanFlush, Class::Metadata);
-        if !is_planted(Bug::CleanWithoutFlush) {
-            cx.plan_flushes(id);
-        }
+        cx.plan_flushes(id);
         let turn = cx.roster.turn();
         Some((id, cx.start_plan(id, turn, None, &[])))
     }
@@ -489,10 +478,8 @@ impl Bitmap {
     }
 
     fn idle(&self, live: impl Fn(Region) -> bool) -> impl Iterator<Item = Region> {
-        let idle = |region: &Region| {
-            self.writers[region.as_usize()] == 0 && !self.cleaning.is_touched(*region)
-                || is_planted(Bug::DirtyBitClearedEarly)
-        };
+        let idle =
+            |region: &Region| self.writers[region.as_usize()] == 0 && !self.cleaning.is_touched(*region);
         self.to_clean(live).filter(idle)
     }
 
@@ -544,7 +531,7 @@ impl Bitmap {
         let at = cx.geometry.bitmap_at(bank);
         self.writing = Some(map);
         let id = cx.jobs.start(Kind::Bitmap, Class::Metadata);
-        (id, write_to_all(cx, id, at, (block, length), !is_planted(Bug::MapNotDurable)))
+        (id, write_to_all(cx, id, at, (block, length)))
     }
 
     /// The bitmap was written, except on members that are excluded for it. Returns its sequence

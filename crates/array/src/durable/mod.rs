@@ -33,7 +33,6 @@ use crate::format::horizon::{SESSION_END, sequences_are_used};
 use crate::identity::Identity;
 use crate::ids::JobId;
 use crate::mode::Mode;
-use crate::planted::{Bug, is_planted};
 use crate::roster::SlotState;
 
 /// See the module.
@@ -111,7 +110,7 @@ impl Durable {
 
     /// Passes, or parks `job` until exclusions are durable.
     pub(crate) fn pass_barrier(&mut self, job: JobId) -> bool {
-        let passes = !self.barrier() || is_planted(Bug::WritesBeforeExclusion);
+        let passes = !self.barrier();
         if !passes {
             self.superblocks.wait(job);
         }
@@ -225,9 +224,8 @@ impl Durable {
 
     /// Requests writes of bitmap, table and bad-block log to all members, to both banks.
     pub(crate) fn inform_joining_member(&mut self, cx: &Context) {
-        let banks = if is_planted(Bug::JoiningMemberInformedOnce) { 1 } else { 2 };
-        self.bitmap.versions_mut().inform_joining_member(banks);
-        self.tables.versions_mut().inform_joining_member(banks);
+        self.bitmap.versions_mut().inform_joining_member();
+        self.tables.versions_mut().inform_joining_member();
         self.bad_blocks.inform_joining_member(&cx.geometry);
     }
 
@@ -352,11 +350,10 @@ impl Durable {
             cx.geometry.is_journaled() && versions.is_before_both() && self.both_banks_may_be_written(cx);
         // (The first table of a session says nothing new.)
         let begins = self.is_beginning() && versions.is_before_first();
-        let excluded = !self.barrier() || begins || is_planted(Bug::AppliedBeforeExclusion);
+        let excluded = !self.barrier() || begins;
         // Parity on the bad-block log, and blocks that could not be compared, may lack records.
         // That must be durable before the table says that the records are applied.
-        let listed =
-            self.bad_blocks.additions_are_durable(cx.roster.listed()) || is_planted(Bug::TableBeforeList);
+        let listed = self.bad_blocks.additions_are_durable(cx.roster.listed());
         (self.tables.is_wanted() || joining) && excluded && listed && !versions.is_writing()
     }
 

@@ -14,7 +14,6 @@ use crate::assembly::{Assembly, Verdict};
 use crate::context::Context;
 use crate::format::bitmap::StoredBitmap;
 use crate::format::superblock::{EntryState, Superblock};
-use crate::planted::{Bug, is_planted};
 use crate::roster::kept::Kept;
 use crate::roster::{SlotState, Standing};
 use crate::status::FailureCause;
@@ -55,9 +54,7 @@ pub(crate) fn merge_out_of_sync(map: &mut StoredBitmap, standing: &[Standing]) {
     map.out_of_sync.merge(&map.dirty);
     // In these regions check units are computed without the absent member, and hosts may have read
     // other data than it holds.
-    if !is_planted(Bug::ResyncNotMissed) {
-        map.out_of_sync.merge(&map.resync);
-    }
+    map.out_of_sync.merge(&map.resync);
 }
 
 impl Durable {

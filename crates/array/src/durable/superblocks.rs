@@ -19,7 +19,6 @@ use crate::identity::Identity;
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::plan::{Source, Span, Strategy};
-use crate::planted::{Bug, is_planted};
 use crate::roster::SlotState;
 use crate::roster::kept::Kept;
 use crate::status::Event;
@@ -290,14 +289,12 @@ impl Superblocks {
             job.metadata.extend(block.encode());
         }
         for round in 0..2 {
-            if round == 0 || !is_planted(Bug::SuperblockCopiesAtOnce) {
-                job.plan.next_phase();
-            }
+            job.plan.next_phase();
             for (index, (member, _)) in members.iter().enumerate() {
                 let worse = cx.roster.worse_copy(*member);
                 let at = Geometry::superblocks_at(blocks[index].member_length)[(round + worse) % 2];
                 let span = Span::new(Source::Metadata, SUPERBLOCK * index as u64, SUPERBLOCK);
-                job.plan.write(*member, at, span, !is_planted(Bug::SuperblockNotDurable));
+                job.plan.write(*member, at, span, true);
             }
         }
         let turn = cx.roster.turn();

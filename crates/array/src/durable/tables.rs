@@ -12,7 +12,6 @@ use crate::format::banks::sequence_of_session;
 use crate::format::bitmap::{TableEntry, encode_table};
 use crate::ids::JobId;
 use crate::job::Kind;
-use crate::planted::{Bug, is_planted};
 
 /// See the module.
 #[derive(Debug)]
@@ -85,7 +84,7 @@ impl Tables {
         self.writing = Some(Writing { sequence, regions, table });
         let at = cx.geometry.table_at(bank);
         let id = cx.jobs.start(Kind::Table, Class::Metadata);
-        (id, write_to_all(cx, id, at, (block, length), !is_planted(Bug::TableNotDurable)))
+        (id, write_to_all(cx, id, at, (block, length)))
     }
 
     /// The table was written, except on members that are excluded for it.

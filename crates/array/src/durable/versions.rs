@@ -66,9 +66,9 @@ impl Versions {
         self.informed_from = self.sequence + 1;
     }
 
-    /// A member is to be rebuilt: `banks` more versions are to be written.
-    pub(super) fn inform_joining_member(&mut self, banks: u64) {
-        self.both_from = self.sequence + banks;
+    /// A member is to be rebuilt: two more versions are to be written, one to each bank.
+    pub(super) fn inform_joining_member(&mut self) {
+        self.both_from = self.sequence + 2;
     }
 
     /// Whether the first version of this session was not begun yet.
@@ -112,7 +112,7 @@ mod tests {
     fn a_version_under_way_informs_nobody_yet() {
         let mut versions = Versions::new(7);
         versions.inform_members();
-        versions.inform_joining_member(2);
+        versions.inform_joining_member();
         assert!(versions.is_before_first() && !versions.members_are_informed());
         assert_eq!(versions.begin(), (8, 0));
         assert!(!versions.is_before_first() && !versions.members_are_informed());

@@ -239,10 +239,4 @@ impl Context {
             plan.push(Action::Flush { member: slot.into() }, &[]);
         }
     }
-
-    /// Whether a job's plan consists of flushes.
-    pub(crate) fn is_flush(&self, id: JobId) -> bool {
-        let first = self.jobs.get(id).plan.steps.first();
-        first.is_some_and(|step| matches!(step.action, Action::Flush { .. }))
-    }
 }

@@ -6,7 +6,6 @@ use crate::exec::job::FailedAccess;
 use crate::host::state::Hosts;
 use crate::ids::{HostId, JobId};
 use crate::job::Kind;
-use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::signal::Signal;
 
@@ -27,9 +26,7 @@ impl Hosts {
                 continue;
             }
             let id = core.cx.jobs.start(Kind::Flush { host }, Class::Foreground);
-            if !is_planted(Bug::FlushDoesNothing) {
-                core.cx.plan_flushes(id);
-            }
+            core.cx.plan_flushes(id);
             core.cx.run_own(id);
         }
     }
@@ -45,10 +42,8 @@ impl Hosts {
     /// Whether a flush may start. If a member is missing, its data is in the parity alone, which
     /// must first be up to date.
     pub(super) fn flush_may_start(&mut self, core: &mut Core) -> bool {
-        let behind = !core.cx.geometry.is_journaled()
-            && !core.durable.is_whole(&core.cx)
-            && core.logs.any_live()
-            && !is_planted(Bug::DegradedFlushBeforeParity);
+        let behind =
+            !core.cx.geometry.is_journaled() && !core.durable.is_whole(&core.cx) && core.logs.any_live();
         if behind {
             core.logs.want_all_parity(&mut core.cx);
         }

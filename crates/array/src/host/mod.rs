@@ -15,7 +15,6 @@ use crate::ids::{HostId, JobId};
 use crate::job::Kind;
 use crate::mode::Mode;
 use crate::plan::Content;
-use crate::planted::{Bug, is_planted};
 use crate::request::{Operation, Request, RequestError};
 use crate::roster::SlotState;
 use crate::signal::Signal;
@@ -139,7 +138,6 @@ impl Hosts {
     fn durability_is_shared(&self, core: &Core, request: Request) -> bool {
         !core.durable.is_whole(&core.cx)
             && core.cx.geometry.keeps_parity()
-            && !is_planted(Bug::DegradedDurableNotFlushed)
             && self.stripes_of(core, request).any(|stripe| {
                 // With a log, a durable record shows what each write changes, and one member is
                 // enough.

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::rule::{Facts, Room, Rule, Shape, Stripes};
-use crate::planted::{Bug, is_planted};
 
 /// Where the parity of each stripe is placed, and where its data starts (Lee and Katz 1991).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,9 +46,6 @@ pub(super) const CYLINDERS: Facts = Facts {
 
 impl Rotation {
     fn parity_member(self, members: u64, row: u64) -> u64 {
-        if self != Rotation::Dedicated && is_planted(Bug::ParityRotatesAstray) {
-            return (row + 1) % members;
-        }
         match self {
             Rotation::Dedicated => members - 1,
             Rotation::LeftAsymmetric | Rotation::LeftSymmetric => members - 1 - row % members,

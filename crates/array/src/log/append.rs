@@ -14,7 +14,6 @@ use crate::job::Kind;
 use crate::log::Logs;
 use crate::mode::Mode;
 use crate::plan::{Source, Span, Strategy};
-use crate::planted::{Bug, is_planted};
 use crate::tuning::LogFlush;
 
 impl Logs {
@@ -142,7 +141,7 @@ impl Logs {
             job.metadata.extend(block.encode(cx.identity, self.header));
         }
         // What the commit log forgets from here on must not be lost.
-        let durable = cx.geometry.is_journaled() && !is_planted(Bug::AppendNotDurable);
+        let durable = cx.geometry.is_journaled();
         for (at, spans) in self.append_accesses(cx, &segments, at) {
             let length = spans.iter().fold(Sectors::ZERO, |sum, span| sum + span.length);
             cx.jobs

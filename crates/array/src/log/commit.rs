@@ -41,7 +41,6 @@ use crate::format::segment::{Record, RecordKind};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::plan::{LogMethod, Source, Span};
-use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 
 impl Logs {
@@ -305,9 +304,7 @@ impl Logs {
         let turn = self.begin_covering_flush();
         self.commits.flushing = true;
         let id = cx.jobs.start(Kind::CommitFlush { turn }, Class::Log);
-        if !is_planted(Bug::CommitFlushSkipped) {
-            cx.plan_flushes(id);
-        }
+        cx.plan_flushes(id);
         cx.run_own(id);
     }
 

@@ -6,7 +6,6 @@ use super::{LoadState, Logs};
 use crate::context::Context;
 use crate::ids::JobId;
 use crate::job::{Gate, Stage};
-use crate::planted::{Bug, is_planted};
 
 impl Logs {
     /// Passes when the headers of the region's log are known.
@@ -29,7 +28,7 @@ impl Logs {
         let (region, stripe) = (job.region, job.window.stripe);
         let suspended = self.is_suspended(cx, region);
         let index = cx.geometry.layout().region_of(stripe).1 as u32;
-        let live = self.is_live(region, index) && !cancels && !is_planted(Bug::ParityBehindLogUsed);
+        let live = self.is_live(region, index) && !cancels;
         let log = self.region(region);
         if log.reintegrating.is_none() && live && suspended {
             return Gate::Refused;

@@ -24,7 +24,6 @@ use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
 use crate::plan::{Plan, Source, Span, Strategy};
-use crate::planted::{Bug, is_planted};
 use crate::status::Event;
 use crate::update;
 
@@ -129,16 +128,13 @@ impl Logs {
         self.region(region).read_at = self.stamp;
         let mut known = held.clone();
         let implausible = found.iter().find(|(_, header)| !header.is_within(before));
-        let mut sound = (complete || is_planted(Bug::MissingRecordsIgnored)) && implausible.is_none();
+        let mut sound = complete && implausible.is_none();
         if let Some((position, _)) = implausible {
             self.report_implausible_segment(cx, region, *position);
         }
         for (position, header) in load.newest_first() {
             let shadow = header.records.iter().any(|record| held.contains(&record.sequence));
-            let counts = |record: &Record| {
-                let new = known.insert(record.sequence) || is_planted(Bug::RecordCountsTwice);
-                new && (record.sequence > applied || is_planted(Bug::AppliedRecordsCount))
-            };
+            let counts = |record: &Record| known.insert(record.sequence) && record.sequence > applied;
             let live: Vec<Record> = header.records.iter().copied().filter(counts).collect();
             sound &= live.iter().all(|record| self.is_sound(cx, record));
             if sound && !live.is_empty() {

@@ -6,7 +6,6 @@ use parlour_units::Region;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::log::{LoadState, Logs, SegmentState};
-use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 
 impl Logs {
@@ -29,9 +28,7 @@ impl Logs {
 
     /// Forgets `region`'s log and has its parity recomputed.
     pub(crate) fn discard_log(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
-        if !is_planted(Bug::LostLogNotResynced) {
-            durable.bitmap_mut().give_records_up(cx, region);
-        }
+        durable.bitmap_mut().give_records_up(cx, region);
         self.freed = true;
         // Elsewhere the table is written at a stop alone. Here it must not say that its records do
         // not count before it is durable that the region is to be resynced: when the region is

@@ -7,7 +7,6 @@ use crate::log::commit::logs::EntryName;
 use crate::log::logs::Logs;
 use crate::log::segment::{Reservation, SegmentState};
 use crate::plan::Fragment;
-use crate::planted::{Bug, is_planted};
 use parlour_units::Region;
 
 impl Logs {
@@ -109,9 +108,7 @@ impl Logs {
     pub(crate) fn segment_stored(&mut self, index: u32) {
         let region = self.segment(index).region;
         self.region(region).forget_count();
-        if is_planted(Bug::RecordsForgottenBeforeTable) {
-            self.let_go_of_commits(index, usize::MAX);
-        } else if self.commits.exist() {
+        if self.commits.exist() {
             self.uncounted.push((index, self.segment(index).stamp));
         }
     }

@@ -37,7 +37,6 @@ use crate::format::segment::Record;
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
-use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 use crate::status::Event;
 
@@ -196,7 +195,7 @@ impl Logs {
         }
         let plan = self.compare_with_records(cx, &mut redo, &sums);
         let damaged = redo.found.as_mut().map(|found| std::mem::take(&mut found.damaged)).unwrap_or_default();
-        if !damaged.is_empty() && !is_planted(Bug::UnlikeSectorsKept) {
+        if !damaged.is_empty() {
             return self.leave_out_damaged(cx, redo, damaged);
         }
         let id = cx.jobs.start(Kind::Redo(redo), Class::Log);
@@ -253,9 +252,10 @@ impl Logs {
         // What hosts read from here on must not change back, even if the log's member is lost in
         // the next crash. (Hosts read nothing of the region before its last part is done.)
         plan.next_phase();
-        let flushed = !redo.goes_on && !is_planted(Bug::RedoFlushSkipped);
-        for (slot, _) in cx.roster.standing().filter(|_| flushed) {
-            plan.push(Action::Flush { member: slot.into() }, &[]);
+        if !redo.goes_on {
+            for (slot, _) in cx.roster.standing() {
+                plan.push(Action::Flush { member: slot.into() }, &[]);
+            }
         }
         redo.found = Some(verdict);
         plan
@@ -441,7 +441,6 @@ fn compare_run(recovery: &Recovery, redo: &Redo, run: &Run, sums: impl Iterator<
     for (column, sum) in columns.zip(sums) {
         let chain = recovery.chain(&redo.stripes[&run.stripe], run.unit, column);
         match chain.position(sum) {
-            Some(_) if is_planted(Bug::RecoverySkipsRecords) => {}
             Some(position) => {
                 for (index, _) in &chain.links[position..] {
                     lengthen(compared.missing.entry(*index).or_default(), column);

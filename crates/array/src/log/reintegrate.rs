@@ -30,7 +30,6 @@ use crate::log::Logs;
 use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::plan::without_done;
 use crate::log::reintegrate::state::{HalfDone, Reintegration};
-use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 
 impl Logs {
@@ -94,11 +93,9 @@ impl Logs {
     fn start_reintegration(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
         let log = &self.regions[&region];
         let begun = log.half_done.as_ref().map(|half| half.newest);
-        let (mut applies, mut newest) = self.collect_applies(cx, region, begun.unwrap_or(u64::MAX));
+        let (applies, mut newest) = self.collect_applies(cx, region, begun.unwrap_or(u64::MAX));
         let half = self.take_half_done(region);
-        if !is_planted(Bug::IntentsForgotten) {
-            applies = without_done(applies, &half.done);
-        }
+        let mut applies = without_done(applies, &half.done);
         let memory: Vec<(u32, BufferId)> = self.regions[&region]
             .segments
             .iter()
@@ -179,10 +176,6 @@ impl Logs {
         let known = &mut self.applied[region.as_usize()];
         *known = (*known).max(newest);
         self.flush_covered(turn);
-        if is_planted(Bug::LogEmptiedBeforeTable) {
-            durable.want_table();
-            return self.drop_reintegrated(cx, durable, region);
-        }
         durable.record_applied(region);
     }
 

@@ -48,7 +48,7 @@ impl Maintenance {
         let kind = cx.jobs.take_kind(id);
         cx.jobs.end(id);
         match kind {
-            Kind::ResyncFlush { region } if whole => self.resync_flushed(cx, durable, logs, region),
+            Kind::ResyncFlush { region } if whole => self.resync_flushed(durable, logs, region),
             Kind::ResyncFlush { region } => self.flush_resynced(cx, durable, region),
             Kind::Checkpoint { slot, done, since } if whole => {
                 self.checkpoint_done(cx, durable, logs, (slot, done, since));

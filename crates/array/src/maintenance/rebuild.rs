@@ -13,7 +13,6 @@ use crate::durable::Durable;
 use crate::effect::{Action, Class};
 use crate::job::{Kind, Purpose};
 use crate::log::Logs;
-use crate::planted::{Bug, is_planted};
 use crate::report::Task;
 use crate::request::RequestError;
 use crate::signal::Signal;
@@ -154,9 +153,7 @@ impl Maintenance {
         let slot = rebuild.slot;
         let since = cx.roster.since(slot);
         let id = cx.jobs.start(Kind::Checkpoint { slot, done, since }, Class::Rebuild);
-        if !is_planted(Bug::FrontierBeforeFlush) {
-            cx.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]);
-        }
+        cx.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]);
         cx.run_own(id);
     }
 

@@ -12,7 +12,6 @@ use crate::effect::Class;
 use crate::job::{Kind, Purpose};
 use crate::log::Logs;
 use crate::mode::Mode;
-use crate::planted::{Bug, is_planted};
 use crate::report::Task;
 use crate::request::RequestError;
 use crate::stripe::Stripes;
@@ -105,22 +104,11 @@ impl Maintenance {
             return;
         }
         let id = cx.jobs.start(Kind::ResyncFlush { region }, Class::Rebuild);
-        if !is_planted(Bug::ResyncFlushSkipped) {
-            cx.plan_flushes(id);
-        }
+        cx.plan_flushes(id);
         cx.run_own(id);
     }
 
-    pub(super) fn resync_flushed(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        region: Region,
-    ) {
-        if is_planted(Bug::LoggedAgainBeforeTable) {
-            return logs.log_again(cx, durable, region);
-        }
+    pub(super) fn resync_flushed(&mut self, durable: &mut Durable, logs: &mut Logs, region: Region) {
         // Records of the region in commit logs and positions are older than its parity, which was
         // computed from the data.
         logs.outdate_positions(region);

@@ -12,7 +12,6 @@ use super::view::{Lost, Old, StripeView, StripeWrite, is_whole};
 use super::{Plan, Source, Span, Strategy};
 use crate::code::{Term, UnitSet};
 use crate::columns::Columns;
-use crate::planted::{Bug, is_planted};
 
 impl Builder {
     /// Plans a write whose check units are updated in place.
@@ -60,9 +59,7 @@ impl Builder {
         let modify = self.candidate(view, Method::Modify);
         let reconstruct = self.candidate(view, Method::Reconstruct);
         let best = match (modify, reconstruct) {
-            (Some(modify), Some(reconstruct)) if reconstruct < modify && !is_planted(Bug::AlwaysModifies) => {
-                Method::Reconstruct
-            }
+            (Some(modify), Some(reconstruct)) if reconstruct < modify => Method::Reconstruct,
             (Some(_), _) => Method::Modify,
             (None, Some(_)) => Method::Reconstruct,
             (None, None) => return Err(Lost),
@@ -211,9 +208,6 @@ impl Builder {
         computed: &[(Unit, Source)],
     ) {
         let StripeWrite { pieces, content, durable } = write;
-        if is_planted(Bug::DegradedWriteForgetsParity) && !view.missing.is_empty() {
-            return;
-        }
         for check in view.present_checks() {
             let changed: Vec<(Unit, Columns)> =
                 self.changing(view, check).map(|(band, _)| (check, band.columns)).collect();

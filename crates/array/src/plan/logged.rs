@@ -10,7 +10,6 @@ use super::recompute::read_others;
 use super::view::{Content, Fragment, LogMethod, Lost, Old, StripeView, StripeWrite, is_whole};
 use super::{Plan, Source, Span, Strategy};
 use crate::columns::Piece;
-use crate::planted::{Bug, is_planted};
 
 impl Builder {
     /// The best method to log a write to a stripe without missing units: the fewest accesses, then
@@ -256,8 +255,5 @@ fn zero_durably_logged(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite
             let zeroes = Span::new(Source::Zeroes, Sectors::ZERO, columns.length());
             plan.write(location.slot, location.at, zeroes, durable);
         }
-    }
-    if is_planted(Bug::ZeroedBeforeRecord) {
-        plan.commit_before = Some(plan.phase() + 1);
     }
 }

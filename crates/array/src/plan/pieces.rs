@@ -8,13 +8,11 @@ use super::{Plan, Source, Span, Strategy};
 use crate::columns::Piece;
 use crate::effect::Action;
 use crate::layout::Location;
-use crate::planted::{Bug, is_planted};
 
 pub(super) fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let StripeWrite { pieces, content, durable } = write;
     for piece in pieces.iter().filter(|piece| !view.missing.has(piece.unit)) {
         let location = view.locate(piece.unit, piece.columns.from);
-        let durable = durable && !is_planted(Bug::DurableIgnored);
         plan.write(location.slot, location.at, content.span(piece, piece.columns), durable);
     }
 }

@@ -5,7 +5,6 @@ use crate::format::horizon::SESSION_WRITES_BITS;
 use crate::format::superblock::{EntryState, MOST_MAPS, Superblock};
 use crate::identity::Identity;
 use crate::older::newest_bitmap;
-use crate::planted::{Bug, is_planted};
 
 /// The facts that are remembered of a member that was whole when it was last seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +51,6 @@ impl Kept {
     pub(crate) fn is(self, superblock: &Superblock) -> bool {
         let seen = [Some(superblock.session()), superblock.last_completed()];
         let same = seen.map(|seen| seen.map(short)).contains(&Some(self.session));
-        let same = same || is_planted(Bug::AnySessionReturns);
         same && superblock.sequence <= u64::from(self.sequence)
     }
 
@@ -62,7 +60,6 @@ impl Kept {
         let least = (superblock.session_number << SESSION_WRITES_BITS) + u64::from(self.bitmaps);
         self.bitmaps > 0
             && newest_bitmap(bitmaps, superblock.array, regions).is_some_and(|newest| newest < least)
-            && !is_planted(Bug::OlderMemberBelieved)
     }
 }
 

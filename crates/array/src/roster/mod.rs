@@ -30,7 +30,6 @@ use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::plan::StripeView;
-use crate::planted::{Bug, is_planted};
 
 /// The state of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,9 +291,7 @@ impl Roster {
         let missing = self.missing(geometry, stripe);
         let mut present = layout.units().filter(|unit| !missing.has(*unit));
         if geometry.keeps_copies() {
-            let first =
-                if is_planted(Bug::ResyncFromWrongCopy) { present.next_back() } else { present.next() };
-            return first.map(|_first| present.collect());
+            return present.next().map(|_first| present.collect());
         }
         let data_missing = layout.units().any(|unit| layout.is_data(unit) && missing.has(unit));
         (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())

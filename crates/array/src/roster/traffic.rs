@@ -6,7 +6,6 @@ use super::Roster;
 use super::epoch::Epoch;
 use super::member::{MemberInfo, Traffic};
 use crate::effect::{Action, Class};
-use crate::planted::{Bug, is_planted};
 
 impl Roster {
     /// The driver's description of `member`.
@@ -62,9 +61,6 @@ impl Roster {
         let mut slots = Vec::new();
         let standing: Vec<(Slot, Member)> = self.standing().collect();
         for (slot, member) in standing {
-            if is_planted(Bug::FlushSkipsMember) && slot.get() == 1 {
-                continue;
-            }
             let record = self.record(member).expect("a standing member is there");
             // A flush that is under way does not cover writes that were answered after it began.
             if std::mem::take(&mut record.unflushed) || record.flushing > 0 {

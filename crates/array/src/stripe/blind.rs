@@ -10,7 +10,6 @@ use crate::durable::{Durable, bad_blocks};
 use crate::ids::JobId;
 use crate::job::{Blind, Gate, Purpose, Stage};
 use crate::log::Logs;
-use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::signal::Signal;
 use crate::stripe::state::{Stripes, hull};
@@ -48,9 +47,8 @@ impl Stripes {
             return true;
         }
         let (window, targets) = (job.window, job.targets);
-        let units = cx.geometry.layout().units().filter(|unit| targets.has(*unit));
-        let units: Vec<Unit> = units.filter(|_| !is_planted(Bug::PassedOverUnlisted)).collect();
-        if units.into_iter().any(|unit| bad_blocks::record(cx, window, unit).is_err()) {
+        let mut units = cx.geometry.layout().units().filter(|unit| targets.has(*unit));
+        if units.any(|unit| bad_blocks::record(cx, window, unit).is_err()) {
             return false;
         }
         self.next_window(cx, durable, logs, id);
@@ -118,9 +116,7 @@ impl Stripes {
                 return Gate::Ends(Err(RequestError::Lost));
             }
         }
-        if durable.bad_blocks().additions_are_durable(cx.roster.listed())
-            || is_planted(Bug::WritesBeforeListed)
-        {
+        if durable.bad_blocks().additions_are_durable(cx.roster.listed()) {
             return Gate::Pass;
         }
         durable.bad_blocks_mut().wait(id);

@@ -11,7 +11,6 @@ use crate::ids::JobId;
 use crate::job::{Blind, Kind, Purpose, StripeJob};
 use crate::log::Logs;
 use crate::plan::{Behind, Builder, LogMethod, Lost, Plan, StripeView, StripeWrite};
-use crate::planted::{Bug, is_planted};
 use crate::stripe::state::Stripes;
 use crate::update;
 
@@ -121,11 +120,7 @@ fn plan_job(
         Purpose::Write => plan_write(builder, plan, view, job),
         // Parity that may not fit its data would make good data bad; the parity itself is computed
         // from the data alone.
-        Purpose::Repair { .. }
-            if unsynced && view.any_data(targets) && !is_planted(Bug::RepairFromUnsynced) =>
-        {
-            Err(Lost)
-        }
+        Purpose::Repair { .. } if unsynced && view.any_data(targets) => Err(Lost),
         Purpose::Repair { .. } if job.probe.is_under_way() => {
             builder.probe(plan, view, targets, columns);
             Ok(())

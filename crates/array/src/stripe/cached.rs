@@ -9,7 +9,6 @@ use crate::context::Context;
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
 use crate::plan::Content;
-use crate::planted::{Bug, is_planted};
 use crate::stripe::state::Stripes;
 
 impl Stripes {
@@ -23,9 +22,7 @@ impl Stripes {
             cached.extend(stripe_job.pieces.iter().map(Cached::known));
         } else if stripe_job.purpose == Purpose::Write && self.cache.is_on() {
             self.cache.look_up(stripe_job.window.stripe, &stripe_job.pieces, &mut cached);
-            if !is_planted(Bug::CacheNotInvalidated) {
-                self.cache.forget(stripe_job.window.stripe, &stripe_job.pieces);
-            }
+            self.cache.forget(stripe_job.window.stripe, &stripe_job.pieces);
             for entry in &cached {
                 cx.buffers.hold(entry.buffer);
                 job.held.push(entry.buffer);

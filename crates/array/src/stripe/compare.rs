@@ -10,7 +10,6 @@ use crate::effect::Action;
 use crate::ids::JobId;
 use crate::job::{Purpose, Stage, StripeJob};
 use crate::log::Logs;
-use crate::planted::{Bug, is_planted};
 use crate::report::Repair;
 use crate::signal::Signal;
 use crate::stripe::state::Stripes;
@@ -41,10 +40,8 @@ impl Stripes {
     fn scrub_targets(&self, cx: &Context, id: JobId, repair: Repair) -> Option<UnitSet> {
         let layout = cx.geometry.layout();
         match repair {
-            Repair::Nothing if !is_planted(Bug::ScrubRepairsUnasked) || cx.geometry.keeps_copies() => None,
-            Repair::Nothing | Repair::ParityFromData => {
-                Some(layout.units().filter(|unit| !layout.is_data(*unit)).collect())
-            }
+            Repair::Nothing => None,
+            Repair::ParityFromData => Some(layout.units().filter(|unit| !layout.is_data(*unit)).collect()),
             Repair::Majority => self.outvoted(cx, id),
         }
     }

@@ -7,7 +7,6 @@ use crate::ids::JobId;
 use crate::job::{Blind, Gate, Purpose, Stage, StripeJob};
 use crate::log::{Logs, Reserved};
 use crate::plan::{LogMethod, Lost};
-use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::signal::Signal;
 use crate::stripe::state::Stripes;
@@ -104,13 +103,11 @@ impl Stripes {
         let job = cx.jobs.stripe(id);
         let mode = match job.purpose {
             Purpose::Read => locks::Mode::Shared,
-            _ if is_planted(Bug::LocksShared) => locks::Mode::Shared,
             _ => locks::Mode::Exclusive,
         };
         let stripe = job.window.stripe;
         // If the lock is granted later, the job comes back here and already has it.
-        let unlocked = matches!(job.purpose, Purpose::Rebuild { .. }) && is_planted(Bug::RebuildWithoutLock);
-        if !job.locked && !unlocked {
+        if !job.locked {
             cx.jobs.stripe(id).locked = true;
             if !cx.locks.take(stripe, mode, id) {
                 return Gate::Wait;

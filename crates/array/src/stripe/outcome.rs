@@ -10,7 +10,6 @@ use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::{ATTEMPTS, Blind, Kind, Purpose};
 use crate::log::Logs;
-use crate::planted::{Bug, is_planted};
 use crate::request::RequestError;
 use crate::signal::Signal;
 use crate::stripe::state::Stripes;
@@ -158,9 +157,6 @@ impl Stripes {
             // A member is gone, perhaps the one with the unit to be repaired: the job that waits
             // plans again for the members that are left.
             false => match purpose {
-                Purpose::Repair { .. } if is_planted(Bug::RepairLostWithMember) => {
-                    self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
-                }
                 Purpose::Repair { .. } => self.end_stripe(cx, durable, logs, id, Ok(())),
                 _ => self.replan(cx, id),
             },
@@ -257,7 +253,7 @@ impl Stripes {
             |slot: Slot| failures.iter().any(|failure| cx.roster.slot_of(failure.member) == Some(slot));
         let left =
             layout.units().any(|unit| !missing.has(unit) && !unreadable(layout.locate(stripe, unit).slot));
-        let another = cx.geometry.keeps_copies() && left && !is_planted(Bug::RebuildFromOneCopyOnly);
+        let another = cx.geometry.keeps_copies() && left;
         if another {
             cx.jobs.stripe(id).window.columns = first;
         }

@@ -9,7 +9,6 @@ use crate::job::Kind;
 use crate::log::Logs;
 use crate::log::ring::Placed;
 use crate::plan::{Source, Span, Strategy};
-use crate::planted::{Bug, is_planted};
 
 impl Logs {
     /// Assigns a number and a place to a new entry.
@@ -37,10 +36,10 @@ impl Logs {
         spans: Vec<Span>,
         kind: Kind,
     ) {
-        let (part, lax) = match &kind {
-            Kind::CommitMark { part, .. } => (*part, false),
-            Kind::Intent { .. } => (CommitPart::Intents, is_planted(Bug::IntentNotDurable)),
-            _ => (CommitPart::Records, is_planted(Bug::CommitNotDurable)),
+        let part = match &kind {
+            Kind::CommitMark { part, .. } => *part,
+            Kind::Intent { .. } => CommitPart::Intents,
+            _ => CommitPart::Records,
         };
         let (start, length) = cx.geometry.commit_part(part);
         let block = cx.geometry.block();
@@ -54,7 +53,7 @@ impl Logs {
         job.metadata = header.encode(cx.identity, block);
         job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
         job.plan.spans.extend(spans);
-        job.plan.close(Action::Write { member: slot.into(), at, length: entry, durable: !lax }, 0);
+        job.plan.close(Action::Write { member: slot.into(), at, length: entry, durable: true }, 0);
         cx.run_own(id);
     }
 

@@ -25,7 +25,6 @@ use crate::job::{ATTEMPTS, Gate, Kind, Purpose, Stage};
 use crate::log::Logs;
 use crate::log::reintegrate::plan::without_done;
 use crate::plan::{Behind, Held, Source, Span};
-use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 
 impl Logs {
@@ -153,9 +152,6 @@ impl Logs {
     /// The records of `stripe` that are not in its parity: those that the reintegration still has
     /// to apply, and those that came after it.
     fn unapplied(&mut self, cx: &mut Context, region: Region, stripe: Stripe) -> Vec<Apply> {
-        if is_planted(Bug::MendedWithoutRecords) {
-            return Vec::new();
-        }
         let (_, index) = cx.geometry.region_of(stripe);
         let log = &self.regions[&region];
         let mut records: Vec<(Record, u32)> = Vec::new();

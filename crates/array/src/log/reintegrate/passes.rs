@@ -9,7 +9,6 @@ use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
 use crate::log::commit::logs::EntryName;
-use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 
 impl Logs {
@@ -76,9 +75,7 @@ impl Logs {
         let log = self.region(region);
         log.reintegrating.as_mut().expect("it is under way").flush = turn;
         let id = cx.jobs.start(Kind::ReintegrateFlush { region }, Class::Log);
-        if !is_planted(Bug::ReintegrationFlushSkipped) {
-            cx.plan_flushes(id);
-        }
+        cx.plan_flushes(id);
         cx.run_own(id);
     }
 

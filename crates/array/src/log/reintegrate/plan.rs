@@ -15,7 +15,6 @@ use crate::log::Logs;
 use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::state::{Apply, Reintegration, Run, SegmentRead, Suspect, is_suspect};
 use crate::plan::{Expected, Plan, Source, Span, Strategy};
-use crate::planted::{Bug, is_planted};
 
 impl Logs {
     /// The parts of records up to number `limit` that are to be xored in, in the order of slots;
@@ -79,7 +78,7 @@ impl Logs {
                     });
                 }
             }
-            if record.kind != RecordKind::Update && !is_planted(Bug::OverwriteOrderIgnored) {
+            if record.kind != RecordKind::Update {
                 covered.push(record.columns);
             }
         }
@@ -249,7 +248,7 @@ impl Logs {
     /// Verifies that segments hold what was appended: a payload that was not written, or has
     /// rotted, must not go into the parity.
     fn verify_payloads(&self, plan: &mut Plan, reads: &[SegmentRead]) {
-        for read in reads.iter().filter(|_| !is_planted(Bug::PayloadsUnverified)) {
+        for read in reads {
             let segment = self.segment(read.segment);
             let part = Columns::new(read.behind, read.behind + read.length);
             let taken = segment.records[..segment.taken].iter();
@@ -362,8 +361,7 @@ fn plan_parity_writes(plan: &mut Plan, runs: &[Run], parity: &[BufferId], intend
         plan.next_phase();
         plan.commit_before = Some(plan.phase());
     }
-    let forgotten = usize::from(is_planted(Bug::LogTruncatedBeforeParity));
-    for (run, buffer) in runs.iter().zip(parity).skip(forgotten) {
+    for (run, buffer) in runs.iter().zip(parity) {
         let span = Span::new(Source::Buffer(*buffer), Sectors::ZERO, run.length);
         plan.write(run.member, run.at, span, false);
     }

@@ -17,7 +17,6 @@ use crate::context::Context;
 use crate::log::Logs;
 use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::state::HalfDone;
-use crate::planted::{Bug, is_planted};
 use crate::signal::Signal;
 use crate::update;
 
@@ -47,10 +46,7 @@ impl Logs {
     }
 
     pub(in crate::log) fn keeps_log_without_space(&self, cx: &Context, region: Region) -> bool {
-        cx.geometry.is_journaled()
-            && cx.lacks_space
-            && !self.log_is_lost(cx, region)
-            && !is_planted(Bug::LogGivenUpForSpace)
+        cx.geometry.is_journaled() && cx.lacks_space && !self.log_is_lost(cx, region)
     }
 
     /// Suspends the reintegration; jobs that wait for it look again.

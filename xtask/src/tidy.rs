@@ -18,6 +18,7 @@ mod circles;
 mod debts;
 mod finding;
 mod house;
+mod planted;
 mod rooms;
 mod source;
 mod wide;
@@ -30,8 +31,8 @@ pub(crate) enum TidyError {
     Unreadable { path: PathBuf, source: io::Error },
 }
 
-/// The directories with our own sources.
-const FOLDERS: [&str; 4] = ["bench", "crates", "fuzz", "xtask"];
+/// The directories with our own sources, and with the bugs that tests plant in them.
+const FOLDERS: [&str; 5] = ["bench", "crates", "fuzz", "planted", "xtask"];
 
 /// Checks the workspace at `root`. The findings are ordered by place.
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, TidyError> {
@@ -58,10 +59,11 @@ fn check_together(texts: &BTreeMap<String, String>) -> Vec<Finding> {
     findings.extend(rooms::check(&targets, debts::NAMING_ARRAY));
     findings.extend(choices::check(texts, &sources));
     findings.extend(wide::check(texts, debts::WIDE_COMMENTS));
+    findings.extend(planted::check(texts));
     findings
 }
 
-/// The text of every Rust source and Cargo manifest, by its path below `root`.
+/// The text of every Rust source, Cargo manifest and planted bug, by its path below `root`.
 fn texts_below(root: &Path) -> Result<BTreeMap<String, String>, TidyError> {
     let mut texts = BTreeMap::new();
     for folder in FOLDERS.map(|name| root.join(name)).iter().filter(|folder| folder.is_dir()) {
@@ -73,19 +75,27 @@ fn texts_below(root: &Path) -> Result<BTreeMap<String, String>, TidyError> {
     Ok(texts)
 }
 
-/// The Rust sources and Cargo manifests in and below `folder`.
+/// The files to check in and below `folder`.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>, TidyError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(|source| unreadable(folder, source))? {
         let path = entry.map_err(|source| unreadable(folder, source))?.path();
         if path.is_dir() && !path.ends_with("target") {
             found.extend(files_below(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") || path.ends_with("Cargo.toml")
-        {
+        } else if is_checked(&path) {
             found.push(path);
         }
     }
     Ok(found)
+}
+
+/// Whether a file is a Rust source, a Cargo manifest or a part of the data on planted bugs.
+fn is_checked(path: &Path) -> bool {
+    let ends_with = |ending: &str| path.extension().is_some_and(|extension| extension == ending);
+    let is_in = |folder: &str| path.parent().is_some_and(|parent| parent.ends_with(folder));
+    ends_with("rs")
+        || path.ends_with("Cargo.toml")
+        || ends_with("toml") && (is_in("planted") || is_in("planted/bugs"))
 }
 
 fn below(root: &Path, path: &Path) -> String {

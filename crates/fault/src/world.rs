@@ -14,8 +14,8 @@ mod seam;
 use std::hash::Hash;
 
 use parlour_array::{
-    Action, AdminError, Array, Assembly, AssemblyError, Class, Completion, Effect, Event, Fault, Mode,
-    Operation, Outcome, Part, Repair, Request, RequestError, Tag, Tuning,
+    Action, AdminError, Array, Assembly, AssemblyError, Completion, Effect, Event, Fault, Mode, Operation,
+    Outcome, Part, Repair, Request, RequestError, Tag, Tuning,
 };
 use parlour_units::{Duration, Instant, Member, Sector, Sectors, Slot};
 

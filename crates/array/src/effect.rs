@@ -2,8 +2,8 @@
 //! answers.
 //!
 //! An [`Effect`] is one access to one member or one small computation. What it reads, writes or
-//! computes with are its parts ([`Array::parts`](crate::Array::parts)): payload by name, metadata by
-//! value. Effects that are handed out together may be
+//! computes with are its parts ([`Array::parts`](crate::Array::parts)): payload by name, metadata
+//! by value. Effects that are handed out together may be
 //! carried out in any order and at the same time. If one must be done before another, the second is
 //! not handed out before the first was answered.
 

@@ -7,7 +7,7 @@ use parlour_array::organization::{Consistency, Copies, Organization};
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, Banks, BufferId, Candidate, Class, CommitLogContent, CommitPart,
     Creation, Effect, Geometry, Identity, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation,
-    Outcome, Request, RequestError, SUPERBLOCK_BYTES, Superblock, Tag, Tuning, create,
+    Outcome, Part, Request, RequestError, SUPERBLOCK_BYTES, Superblock, Tag, Tuning, create,
 };
 use parlour_units::{Instant, Sector, Sectors};
 
@@ -357,8 +357,7 @@ impl World {
             self.effects += 1;
             match effect.action {
                 Action::Checksum => {
-                    let sectors: u64 =
-                        self.array.slices(effect.id).iter().map(|slice| slice.length.get()).sum();
+                    let sectors = self.array.parts_length(effect.id).get();
                     // Reintegrated parity changes sometimes; hosts write only zeroes.
                     let sum = if effect.class == Class::Log { u64::from(self.effects % 2) } else { 0 };
                     let sums = vec![sum; sectors as usize];
@@ -382,30 +381,21 @@ impl World {
         };
         let number = self.numbers[member.as_usize()].expect("effects go to members that are there");
         assert!(self.disks[number].holds(at, length), "{effect:?} goes beyond the end of its member");
-        let slices = self.array.slices(effect.id);
-        let sum: u64 = slices.iter().map(|slice| slice.length.get()).sum();
         let zeroes = matches!(effect.action, Action::Zero { .. });
-        assert!(zeroes || sum == length.get(), "slices are as long as the access");
-        let mut metadata = Vec::new();
-        let mut slot = at;
-        for slice in slices.iter().filter(|_| !zeroes) {
-            if slice.buffer == BufferId::METADATA {
-                metadata.push((slot, *slice));
+        let whole = self.array.parts_length(effect.id) == length;
+        assert!(zeroes || whole, "parts are as long as the access");
+        let (mut at, mut read) = (at, Vec::new());
+        for part in self.array.parts(effect.id).filter(|_| !zeroes) {
+            match (effect.action, part) {
+                (Action::Read { .. }, Part::Metadata(_)) => {
+                    read.extend(self.disks[number].read(at, part.length()));
+                }
+                (_, Part::Metadata(bytes)) => self.disks[number].write(at, bytes),
+                _ => {}
             }
-            slot = slot + slice.length;
+            at = at + part.length();
         }
-        if let Action::Read { .. } = effect.action {
-            let read = metadata.iter().flat_map(|(at, slice)| self.disks[number].read(*at, slice.length));
-            let bytes: Vec<u8> = read.collect();
-            let outcome = if bytes.is_empty() { Outcome::Done } else { Outcome::Metadata(&bytes) };
-            return self.array.complete(self.now, effect.id, outcome);
-        }
-        for (at, slice) in metadata {
-            let (start, end) =
-                (slice.start.bytes().as_usize(), (slice.start + slice.length).bytes().as_usize());
-            let bytes = self.array.metadata(effect.id)[start..end].to_vec();
-            self.disks[number].write(at, &bytes);
-        }
-        self.array.complete(self.now, effect.id, Outcome::Done);
+        let outcome = if read.is_empty() { Outcome::Done } else { Outcome::Metadata(&read) };
+        self.array.complete(self.now, effect.id, outcome);
     }
 }

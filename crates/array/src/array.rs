@@ -89,6 +89,11 @@ impl Array {
         slices.iter().map(|slice| Part::of(*slice, metadata))
     }
 
+    /// The length of all parts of an effect together.
+    pub fn parts_length(&self, effect: EffectId) -> Sectors {
+        self.slices(effect).0.iter().fold(Sectors::ZERO, |sum, slice| sum + slice.length)
+    }
+
     /// The same parts as slices, and the metadata to which some of them refer.
     pub(crate) fn slices(&self, effect: EffectId) -> (&[Slice], &[u8]) {
         self.rooms.core.cx.slices(effect)

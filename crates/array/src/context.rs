@@ -13,9 +13,9 @@ use crate::exec::effects::Effects;
 use crate::exec::job::Jobs;
 use crate::exec::locks::Locks;
 use crate::exec::scratch::Scratch;
+use crate::exec::waiting::Runnable;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
-use crate::ids::JobId;
 use crate::job::Kind;
 use crate::mode::Mode;
 use crate::request::RequestError;
@@ -44,7 +44,7 @@ pub(crate) struct Context {
     pub(crate) effects: Effects,
     pub(crate) scratch: Scratch,
     /// Jobs that can go on.
-    pub(crate) runnable: VecDeque<JobId>,
+    pub(crate) runnable: Runnable,
     pub(crate) counters: Counters,
     pub(crate) events: VecDeque<Event>,
     pub(crate) signals: Signals,
@@ -81,7 +81,7 @@ impl Context {
             buffers: Buffers::new(),
             locks: Locks::default(),
             effects: Effects::new(writes),
-            runnable: VecDeque::new(),
+            runnable: Runnable::default(),
             counters: Counters::default(),
             events: VecDeque::new(),
             signals: Signals::default(),

@@ -84,7 +84,7 @@ impl Core {
                 false
             }
             _ => {
-                self.stripes.commit_records(&mut self.cx, &mut self.durable, &mut self.logs, id);
+                self.logs.commit_in_memory(&mut self.cx, &mut self.durable, id);
                 true
             }
         }

@@ -8,8 +8,8 @@ use crate::columns::{Piece, Window};
 use crate::exec::job::Jobs;
 use crate::format::commit_entry::CommitPart;
 use crate::ids::{HostId, JobId};
-use crate::log::{CommitEntry, EntryName, IntentProbe, Load, Redo, Reservation};
-use crate::plan::{Content, Fragment, LogMethod};
+use crate::log::{CommitEntry, IntentProbe, Load, Logging, Redo};
+use crate::plan::Content;
 use crate::report::Repair;
 use crate::request::RequestError;
 
@@ -171,21 +171,9 @@ pub(crate) struct StripeJob {
     pub(crate) content: Content,
     pub(crate) durable: bool,
     pub(crate) stage: Stage,
-    pub(crate) memory: Sectors,
-    pub(crate) locked: bool,
-    /// Whether it is counted as a writer of its region.
-    pub(crate) writing: bool,
-    /// Whether it keeps its region's log from being reintegrated.
-    pub(crate) holds_parity: bool,
-    pub(crate) method: Option<LogMethod>,
-    pub(crate) fragments: Vec<Fragment>,
-    pub(crate) reservations: Vec<Reservation>,
-    /// Space in the commit log that is reserved for it.
-    pub(crate) commit_space: Sectors,
-    /// The commit log's entry that waits for its data, and the region's epoch at that time.
-    pub(crate) entry: Option<(EntryName, usize)>,
-    /// Whether its records count.
-    pub(crate) committed: bool,
+    pub(crate) held: Held,
+    /// What it has in the logs.
+    pub(crate) logging: Logging,
     pub(crate) targets: UnitSet,
     pub(crate) attempts: u32,
     /// Whether a plan that failed may have changed the content of members, or was committed.
@@ -196,6 +184,20 @@ pub(crate) struct StripeJob {
     /// In a rebuild, resync or scrub: something in the stripe can be neither read nor computed.
     pub(crate) block_by_block: bool,
     pub(crate) blind: Blind,
+}
+
+/// What a job on a stripe holds beside its space in the logs. Each is given back by itself: a write
+/// that waits may give its lock back and keep its region dirty.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    /// The scratch memory that it may use, from the first gate on.
+    pub(crate) memory: Sectors,
+    /// Whether it has its stripe's lock, or is queued for it.
+    pub(crate) lock: bool,
+    /// Whether it is counted as a writer of its region, which is durably dirty.
+    pub(crate) region: bool,
+    /// Whether it keeps its region's log from being reintegrated.
+    pub(crate) parity: bool,
 }
 
 /// In a write: whether the parity cannot be updated together with the data.

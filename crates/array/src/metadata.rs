@@ -123,7 +123,7 @@ impl Core {
     fn bad_block_log_written(&mut self, id: JobId, whole: bool) {
         for id in self.durable.bad_block_log_ended(&mut self.cx, id, whole) {
             if self.cx.jobs.stripe(id).stage != Stage::Running {
-                self.cx.runnable.push_back(id);
+                self.cx.runnable.push(id);
             } else {
                 self.stripes.stripe_carried_out(&mut self.cx, &mut self.durable, &mut self.logs, id);
             }

@@ -123,7 +123,7 @@ impl Rooms {
         // (Work that is left after an unclean stop is done after the next opening.)
         while self.core.cx.mode != Mode::Stopped && !self.is_abandoned() {
             while !self.is_abandoned()
-                && let Some(job) = self.core.cx.runnable.pop_front()
+                && let Some(job) = self.core.cx.runnable.pop()
             {
                 self.core.advance_stripe(job);
                 self.handle_signals();

@@ -309,7 +309,7 @@ impl Machine {
     fn bytes_of(&self, effect: &Effect) -> u64 {
         match Task::from(effect.action) {
             Task::Access(_, _, (_, length)) => length.bytes().get(),
-            _ => self.array.parts(effect.id).map(|part| part.length().bytes().get()).sum(),
+            _ => self.array.parts_length(effect.id).bytes().get(),
         }
     }
 

@@ -491,8 +491,7 @@ impl World {
                 return array.complete(self.now, effect.id, Outcome::Done);
             }
             Action::Checksum => {
-                let sectors: u64 = array.parts(effect.id).map(|part| part.length().get()).sum();
-                self.sums.resize(sectors as usize, 0);
+                self.sums.resize(array.parts_length(effect.id).get() as usize, 0);
                 return array.complete(self.now, effect.id, Outcome::Checksums(&self.sums));
             }
             Action::Read { length, .. }

@@ -12,6 +12,7 @@ use crate::columns::Window;
 use crate::context::Context;
 use crate::effect::Class;
 use crate::exec::progress::Progress;
+use crate::exec::waiting::WaitList;
 use crate::format::bad_block_log::{BadBlockLog, Full};
 use crate::format::banks::{Banks, Newest, sequence_of_session};
 use crate::geometry::Geometry;
@@ -32,7 +33,7 @@ pub(crate) struct BadBlocks {
     /// The last version that is durable, and the last one whose additions are durable.
     written: u64,
     written_added: u64,
-    waiters: Vec<JobId>,
+    waiters: WaitList,
 }
 
 impl BadBlocks {
@@ -67,7 +68,7 @@ impl BadBlocks {
             writing: None,
             written: 0,
             written_added: 0,
-            waiters: Vec::new(),
+            waiters: WaitList::default(),
         };
         (bad_blocks, ListedBlocks::new(list))
     }
@@ -95,7 +96,7 @@ impl BadBlocks {
 
     /// `job` goes on when the list is written.
     pub(crate) fn wait(&mut self, job: JobId) {
-        self.waiters.push(job);
+        self.waiters.park(job);
     }
 
     /// Whether the list is to be written. While an exclusion is not durable (`barrier`), no block
@@ -150,7 +151,7 @@ impl BadBlocks {
             self.written = version;
         }
         self.stored = stored;
-        (whole.then_some(self.versions.sequence()), std::mem::take(&mut self.waiters))
+        (whole.then_some(self.versions.sequence()), self.waiters.take())
     }
 }
 

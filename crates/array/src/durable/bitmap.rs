@@ -17,6 +17,7 @@ use super::write::write_to_all;
 use crate::context::Context;
 use crate::effect::Class;
 use crate::exec::progress::Progress;
+use crate::exec::waiting::WaitList;
 use crate::format::banks::sequence_of_session;
 use crate::format::bitmap::{Bits, StoredBitmap};
 use crate::ids::JobId;
@@ -43,7 +44,7 @@ pub(crate) struct Bitmap {
     versions: Versions,
     wanted: bool,
     writing: Option<StoredBitmap>,
-    waiters: Vec<JobId>,
+    waiters: WaitList,
     /// Writes in flight, by region.
     writers: Vec<u32>,
     cleaning: Cleaning,
@@ -71,7 +72,7 @@ impl Bitmap {
             versions: Versions::new(sequence_of_session(session_number, found.sequence)),
             wanted: writes,
             writing: None,
-            waiters: Vec::new(),
+            waiters: WaitList::default(),
             writers: vec![0; regions as usize],
             cleaning: Cleaning::new(regions),
             closing: None,
@@ -144,7 +145,7 @@ impl Bitmap {
     pub(crate) fn enter(&mut self, cx: &Context, region: Region, job: JobId) -> bool {
         self.cleaning.touch(region);
         if self.closing == Some(region) {
-            self.waiters.push(job);
+            self.waiters.park(job);
             return false;
         }
         let awaits = cx.roster.awaits_members();
@@ -155,7 +156,7 @@ impl Bitmap {
                 self.out_of_sync.set(region);
             }
             self.wanted = true;
-            self.waiters.push(job);
+            self.waiters.park(job);
             return false;
         }
         self.dirty.set(region);
@@ -293,13 +294,13 @@ impl Bitmap {
             return true;
         }
         self.wanted = true;
-        self.waiters.push(job);
+        self.waiters.park(job);
         false
     }
 
     /// Jobs that wait for the bitmap check their condition again.
     pub(crate) fn wake(&mut self, cx: &mut Context) {
-        cx.runnable.extend(self.waiters.drain(..));
+        self.waiters.wake(&mut cx.runnable);
     }
 }
 

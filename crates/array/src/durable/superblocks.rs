@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::effect::{Action, Class};
 use crate::exec::job::FailedAccess;
 use crate::exec::progress::Progress;
+use crate::exec::waiting::WaitList;
 use crate::format::superblock::{Entry, EntryState, Recorded, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;
@@ -57,7 +58,7 @@ pub(super) struct Superblocks {
     /// The version that holds the newest exclusion: no degraded write completes before it is
     /// written.
     exclusion: u64,
-    waiters: Vec<JobId>,
+    waiters: WaitList,
     /// Slots whose rebuild has ended, with the slot's turn and the version that records it. They
     /// stay here until that version is written.
     rebuilt: Vec<(Slot, u64, u64)>,
@@ -111,7 +112,7 @@ impl Superblocks {
             unrecorded: false,
             other_copy: false,
             exclusion: u64::from(writes),
-            waiters: Vec::new(),
+            waiters: WaitList::default(),
             rebuilt: Vec::new(),
         }
     }
@@ -248,11 +249,11 @@ impl Superblocks {
 
     /// `job` goes on when no exclusion waits to become durable.
     pub(super) fn wait(&mut self, job: JobId) {
-        self.waiters.push(job);
+        self.waiters.park(job);
     }
 
     pub(super) fn wake(&mut self, cx: &mut Context) {
-        cx.runnable.extend(self.waiters.drain(..));
+        self.waiters.wake(&mut cx.runnable);
     }
 
     /// The members that get a superblock, each with its index in the member table.

@@ -10,3 +10,4 @@ pub(crate) mod locks;
 pub(crate) mod progress;
 pub(crate) mod run;
 pub(crate) mod scratch;
+pub(crate) mod waiting;

@@ -12,6 +12,7 @@
 //! The table says up to which sequence number each region's log has been applied, and which records
 //! the log still holds. With `journal` it is written while the array runs, otherwise when it stops.
 
+use fixedbitset::FixedBitSet;
 use parlour_units::Region;
 
 use crate::format::bytes::{Reader, Writer, seal_holds};
@@ -36,63 +37,64 @@ pub(crate) fn table_bytes(regions: u32) -> u64 {
 /// One bit for each region.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bits {
-    words: Vec<u64>,
-    set: u32,
-    length: u32,
+    bits: FixedBitSet,
+    /// The number of bits that are set.
+    count: u32,
 }
 
 impl Bits {
     pub(crate) fn new(length: u32) -> Bits {
-        Bits { words: vec![0; length.div_ceil(64) as usize], set: 0, length }
+        Bits { bits: FixedBitSet::with_capacity(length as usize), count: 0 }
     }
 
     pub(crate) fn full(length: u32) -> Bits {
-        let mut bits = Bits::new(length);
-        (0..length).for_each(|index| bits.set(Region::new(index)));
-        bits
+        let mut bits = FixedBitSet::with_capacity(length as usize);
+        bits.insert_range(..);
+        Bits { bits, count: length }
+    }
+
+    fn length(&self) -> u32 {
+        self.bits.len() as u32
     }
 
     pub(crate) fn get(&self, region: Region) -> bool {
-        self.words[region.as_usize() / 64] >> (region.get() % 64) & 1 == 1
+        self.bits[region.as_usize()]
     }
 
     pub(crate) fn set(&mut self, region: Region) {
-        if !self.get(region) {
-            self.words[region.as_usize() / 64] |= 1 << (region.get() % 64);
-            self.set += 1;
-        }
+        let was_set = self.bits.put(region.as_usize());
+        self.count += u32::from(!was_set);
     }
 
     pub(crate) fn clear(&mut self, region: Region) {
-        if self.get(region) {
-            self.words[region.as_usize() / 64] &= !(1 << (region.get() % 64));
-            self.set -= 1;
-        }
+        self.count -= u32::from(self.get(region));
+        self.bits.remove(region.as_usize());
     }
 
     pub(crate) fn count(&self) -> u32 {
-        self.set
+        self.count
     }
 
     /// The first set bit at `from` or later.
     pub(crate) fn next(&self, from: u32) -> Option<Region> {
-        if self.set == 0 {
+        if self.count == 0 {
             return None;
         }
-        let mut at = from;
-        while at < self.length {
-            let word = self.words[at as usize / 64] >> (at % 64);
-            if word != 0 {
-                return Some(Region::new(at + word.trailing_zeros()));
+        let (block, bit) = (from / usize::BITS, from % usize::BITS);
+        let blocks = self.bits.as_slice().get(block as usize..)?;
+        let mut mask = usize::MAX << bit;
+        for (number, bits) in (block..).zip(blocks) {
+            let bits = bits & mask;
+            if bits != 0 {
+                return Some(Region::new(number * usize::BITS + bits.trailing_zeros()));
             }
-            at = (at / 64 + 1) * 64;
+            mask = usize::MAX;
         }
         None
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Region> + '_ {
-        let first = self.next(0);
-        std::iter::successors(first, |region| self.next(region.get() + 1))
+        self.bits.ones().map(|bit| Region::new(bit as u32))
     }
 
     pub(crate) fn merge(&mut self, other: &Bits) {
@@ -100,18 +102,15 @@ impl Bits {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        bytes.truncate(self.length.div_ceil(8) as usize);
+        let mut bytes: Vec<u8> = self.bits.as_slice().iter().flat_map(|block| block.to_le_bytes()).collect();
+        bytes.truncate(self.length().div_ceil(8) as usize);
         bytes
     }
 
     fn from_bytes(bytes: &[u8], length: u32) -> Bits {
         let mut bits = Bits::new(length);
-        for index in 0..length {
-            if bytes[index as usize / 8] >> (index % 8) & 1 == 1 {
-                bits.set(Region::new(index));
-            }
-        }
+        let is_set = |index: &u32| bytes[*index as usize / 8] >> (index % 8) & 1 == 1;
+        (0..length).filter(is_set).for_each(|index| bits.set(Region::new(index)));
         bits
     }
 }
@@ -127,7 +126,7 @@ pub(crate) struct StoredBitmap {
 
 impl StoredBitmap {
     pub(crate) fn encode(&self, array: Identity, padded: usize) -> Vec<u8> {
-        let mut out = header(MAP_MAGIC, array, self.dirty.length, self.sequence, padded);
+        let mut out = header(MAP_MAGIC, array, self.dirty.length(), self.sequence, padded);
         out.bytes(&self.dirty.bytes()).bytes(&self.resync.bytes()).bytes(&self.out_of_sync.bytes());
         out.sealed(CHECKSUM_AT)
     }
@@ -258,6 +257,20 @@ mod tests {
         assert_eq!(StoredBitmap::decode(&block, Identity([4; 16]), 70), None);
         block[100] ^= 1;
         assert_eq!(StoredBitmap::decode(&block, array, 70), None);
+    }
+
+    #[test]
+    fn the_next_bit_is_found_from_anywhere() {
+        let set = [0, 63, 64, 130];
+        let mut bits = Bits::new(131);
+        set.iter().for_each(|index| bits.set(Region::new(*index)));
+        for from in 0..=200 {
+            let next = set.iter().find(|index| **index >= from);
+            assert_eq!(bits.next(from), next.map(|index| Region::new(*index)), "from {from}");
+        }
+        assert_eq!((bits.count(), Bits::full(131).count()), (4, 131));
+        set.iter().for_each(|index| bits.clear(Region::new(*index)));
+        assert_eq!((bits.count(), bits.next(0)), (0, None));
     }
 
     #[test]

@@ -100,7 +100,7 @@ impl Logs {
         let waiting: Vec<JobId> = log.waiting.iter().take(GROUP).copied().collect();
         let mut length = Sectors::ZERO;
         for (index, id) in waiting.iter().enumerate() {
-            let space = cx.jobs.stripe(*id).commit_space;
+            let space = cx.jobs.stripe(*id).logging.commit_space;
             if index > 0 && length + space > most {
                 return (index, length);
             }
@@ -188,7 +188,7 @@ impl Logs {
         let Some(Kind::Stripe(job)) = &job.kind else { unreachable!("a stripe job commits records") };
         let (region, mut sums) = (job.region, sums.iter().copied());
         let mut payload = content.payload();
-        let mut records = Vec::with_capacity(job.fragments.len().max(1));
+        let mut records = Vec::with_capacity(job.logging.fragments.len().max(1));
         let mut add = |unit, kind, columns: Columns, start, changes: Vec<Change>| {
             let digest = payload_digest(kind, &changes);
             let sequence = self.next_sequence();
@@ -198,18 +198,19 @@ impl Logs {
             content.records.push(Committed { region, record: stored, changes });
             records.push(record);
         };
-        if let Some(LogMethod::Cancel | LogMethod::Zero) = job.method {
+        if let Some(LogMethod::Cancel | LogMethod::Zero) = job.logging.method {
             let columns = job.pieces[0].columns;
-            let (kind, count) = match job.method {
+            let (kind, count) = match job.logging.method {
                 Some(LogMethod::Zero) => (RecordKind::Zero, 0),
                 _ => (RecordKind::Cancel, (columns.length().get() * units) as usize),
             };
             let changes = sums.by_ref().take(count).map(|new| Change { old: 0, new }).collect();
-            let start = job.reservations.first().map_or(Sectors::ZERO, |reservation| reservation.start);
+            let start =
+                job.logging.reservations.first().map_or(Sectors::ZERO, |reservation| reservation.start);
             add(Unit::new(units as u16 - 1), kind, columns, start, changes);
             return records;
         }
-        for (fragment, reservation) in job.fragments.iter().zip(&job.reservations) {
+        for (fragment, reservation) in job.logging.fragments.iter().zip(&job.logging.reservations) {
             let count = fragment.columns.length().get() as usize;
             let old: Vec<u64> = sums.by_ref().take(count).collect();
             let new = sums.by_ref().take(count);
@@ -223,7 +224,7 @@ impl Logs {
                 .expect("what is reserved is in memory until it is filled");
             Span::new(Source::Buffer(buffer), reservation.start, reservation.length)
         };
-        spans.extend(job.reservations.iter().map(span));
+        spans.extend(job.logging.reservations.iter().map(span));
         assert!(!records.is_empty(), "a write that waits for the commit log has something to commit");
         records
     }
@@ -261,8 +262,8 @@ impl Logs {
         self.give_back_commit_space(cx, id);
         let job = cx.jobs.stripe(id);
         let region = job.region;
-        let reservations = std::mem::take(&mut job.reservations);
-        job.fragments.clear();
+        let reservations = std::mem::take(&mut job.logging.reservations);
+        job.logging.fragments.clear();
         for (reservation, record) in reservations.iter().zip(records) {
             self.commit_record(reservation.segment, *record, Some(name));
         }
@@ -273,8 +274,8 @@ impl Logs {
         log.landing[log.epoch] += 1;
         let epoch = log.epoch;
         let many = self.records > cx.tuning.live_records;
-        let job = cx.jobs.stripe(id);
-        (job.committed, job.entry) = (true, Some((name, epoch)));
+        let logging = &mut cx.jobs.stripe(id).logging;
+        (logging.committed, logging.entry) = (true, Some((name, epoch)));
         self.after_reservations(cx, durable, &reservations);
         if durable.bitmap().needs_resync(region) {
             self.append_ready(cx, durable, region);

@@ -14,7 +14,7 @@ impl Logs {
             LoadState::Known => Gate::Pass,
             LoadState::Stalled => Gate::Refused,
             LoadState::Unknown | LoadState::Loading => {
-                self.region(region).waiters.push(id);
+                self.region(region).waiters.park(id);
                 self.want_parity(cx, region);
                 Gate::Wait
             }
@@ -34,7 +34,7 @@ impl Logs {
             return Gate::Refused;
         }
         if live || log.reintegrating.is_some() || log.queued {
-            log.waiters.push(id);
+            log.waiters.park(id);
             if live {
                 self.want_parity(cx, region);
             }
@@ -43,7 +43,7 @@ impl Logs {
         }
         log.holders += 1;
         let job = cx.jobs.stripe(id);
-        (job.holds_parity, job.stage) = (true, Stage::Plan);
+        (job.held.parity, job.stage) = (true, Stage::Plan);
         Gate::Pass
     }
 }

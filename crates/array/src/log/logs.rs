@@ -3,11 +3,11 @@
 //! There are always [`Logs`]. Without parity logging they have no positions and no regions, and
 //! answer as empty logs do; see [`Logs::exist`].
 
+use crate::exec::waiting::WaitList;
 use crate::format::bitmap::{Bits, Stored, TableEntry};
 use crate::format::horizon::{Horizon, SESSION_RECORDS};
 use crate::format::segment::header_length;
 use crate::geometry::Geometry;
-use crate::ids::JobId;
 use crate::log::append::closing::ClosingProgress;
 use crate::log::commit::logs::CommitLogs;
 use crate::log::pool::waiter::PoolWaiter;
@@ -49,7 +49,7 @@ pub(crate) struct Logs {
     /// Jobs that wait for a buffer.
     pub(in crate::log) pool_waiters: VecDeque<PoolWaiter>,
     /// Parity repairs that wait for a stripe's lock.
-    pub(in crate::log) parity_repairers: Vec<JobId>,
+    pub(in crate::log) parity_repairers: WaitList,
     /// Regions that wait for a reintegration buffer.
     pub(in crate::log) queue: VecDeque<Region>,
     pub(in crate::log) running: u32,
@@ -133,7 +133,7 @@ impl Logs {
             stamp: first_sequence,
             records: 0,
             pool_waiters: VecDeque::new(),
-            parity_repairers: Vec::new(),
+            parity_repairers: WaitList::default(),
             queue: VecDeque::new(),
             running: 0,
             recoveries: Recoveries::default(),

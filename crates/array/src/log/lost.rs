@@ -74,7 +74,7 @@ impl Logs {
         }
         let log = self.region(region);
         log.unlanded.clear();
-        cx.runnable.extend(log.waiters.drain(..));
+        log.waiters.wake(&mut cx.runnable);
         cx.signal(Signal::FlushesMayStart);
     }
 }

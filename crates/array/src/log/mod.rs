@@ -10,6 +10,7 @@
 //! other files act on it:
 //!
 //! - [`facts`] and [`want`]: what is so in a region, and asking for its parity;
+//! - [`logging`] and [`writes`]: what one write has here, from the reservation of space to its end;
 //! - [`pool`], [`reserve`], [`records`], [`table`]: buffers, room in them, and what is kept there;
 //! - [`append`], [`commit`], [`reintegrate`]: what is written;
 //! - [`opening`], [`scan`], [`load`], [`recover`]: after an opening, and after a crash;
@@ -29,6 +30,7 @@ mod facts;
 mod failure;
 mod gates;
 mod load;
+mod logging;
 mod logs;
 mod lost;
 mod opening;
@@ -47,13 +49,15 @@ mod status;
 mod suits;
 mod table;
 mod want;
+mod writes;
 
 pub(crate) use append::closing::Closing;
 pub(crate) use commit::logs::{CommitEntry, EntryName};
 pub(crate) use load::headers::Load;
+pub(crate) use logging::Logging;
 pub(crate) use logs::Logs;
 pub(crate) use recover::redo::Redo;
 pub(crate) use region::{LoadState, RegionLog};
 pub(crate) use reintegrate::state::IntentProbe;
 pub use scan::{CommitLogContent, CommitLogReader};
-pub(crate) use segment::{Reservation, Reserved, Segment, SegmentState};
+pub(crate) use segment::{Reservation, Segment, SegmentState};

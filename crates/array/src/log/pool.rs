@@ -31,7 +31,7 @@ impl Logs {
     ) {
         let (region, space) = {
             let job = cx.jobs.stripe(job);
-            (job.region, job.commit_space)
+            (job.region, job.logging.commit_space)
         };
         let commit = cx.geometry.is_journaled().then(|| (commit_slot(cx, region), space));
         let whole = !cx.roster.is_degraded();

@@ -1,8 +1,8 @@
 //! The log of one region.
 
+use crate::exec::waiting::WaitList;
 use crate::format::bitmap::{Stored, TableEntry};
 use crate::hash::ByStripe;
-use crate::ids::JobId;
 use crate::log::recover::remembered::Recovery;
 use crate::log::reintegrate::state::{HalfDone, Reintegration};
 use std::collections::{BTreeSet, VecDeque};
@@ -49,7 +49,7 @@ pub(crate) struct RegionLog {
     pub(in crate::log) wanted: bool,
     pub(in crate::log) queued: bool,
     pub(in crate::log) reintegrating: Option<Box<Reintegration>>,
-    pub(in crate::log) waiters: Vec<JobId>,
+    pub(in crate::log) waiters: WaitList,
     /// Committed writes whose data is still being written, by epoch.
     pub(in crate::log) landing: [u32; 2],
     /// Changes when a reintegration begins. The reintegration waits for the writes of the epoch
@@ -100,7 +100,7 @@ impl RegionLog {
             wanted: false,
             queued: false,
             reintegrating: None,
-            waiters: Vec::new(),
+            waiters: WaitList::default(),
             landing: [0; 2],
             epoch: 0,
             recovery: None,

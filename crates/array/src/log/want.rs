@@ -43,11 +43,11 @@ impl Logs {
     /// A stripe's lock was given back, or its holder waits for a reintegration: parity repairs try
     /// again to get it.
     pub(crate) fn wake_parity_repairers(&mut self, cx: &mut Context) {
-        cx.runnable.extend(self.parity_repairers.drain(..));
+        self.parity_repairers.wake(&mut cx.runnable);
     }
 
     /// Jobs that wait for space look again.
     pub(crate) fn wake_commit_waiters(&mut self, cx: &mut Context) {
-        cx.runnable.extend(self.commits.waiters.drain(..));
+        self.commits.waiters.wake(&mut cx.runnable);
     }
 }

@@ -224,6 +224,11 @@ impl Recorded {
         self.array.parts(effect)
     }
 
+    /// [`Array::parts_length`].
+    pub fn parts_length(&self, effect: EffectId) -> Sectors {
+        self.array.parts_length(effect)
+    }
+
     /// [`Array::buffer_length`].
     pub fn buffer_length(&self, buffer: BufferId) -> Sectors {
         self.array.buffer_length(buffer)

@@ -43,7 +43,7 @@ impl Stripes {
             job.block_by_block = true;
             job.window.columns.to = job.window.columns.from + block;
             job.stage = Stage::Plan;
-            cx.runnable.push_back(id);
+            cx.runnable.push(id);
             return true;
         }
         let (window, targets) = (job.window, job.targets);
@@ -79,7 +79,7 @@ impl Stripes {
             self.end_stripe(cx, durable, logs, id, Ok(()));
             return true;
         }
-        self.give_back_reservations(cx, durable, logs, id);
+        logs.withdraw(cx, durable, id);
         cx.jobs.stripe(id).blind = Blind::Writes;
         self.replan(cx, id);
         true

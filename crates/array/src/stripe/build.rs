@@ -1,16 +1,11 @@
-//! Building a job's plan for the array as it now is, and committing its records.
+//! Building a job's plan for the array as it now is.
 
-use parlour_codec::sector::digest;
-use parlour_units::Sectors;
-
-use crate::buffer::BufferId;
 use crate::context::Context;
 use crate::durable::Durable;
-use crate::format::segment::RecordKind;
 use crate::ids::JobId;
 use crate::job::{Blind, Kind, Purpose, StripeJob};
 use crate::log::Logs;
-use crate::plan::{Behind, Builder, LogMethod, Lost, Plan, StripeView, StripeWrite};
+use crate::plan::{Behind, Builder, Lost, Plan, StripeView, StripeWrite};
 use crate::stripe::state::Stripes;
 use crate::update;
 
@@ -43,51 +38,15 @@ impl Stripes {
         plan_job(&mut self.builder, plan, view, stripe_job, doubt, &behind)
     }
 
-    pub(super) fn run(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
+    pub(super) fn run(&mut self, cx: &mut Context, logs: &Logs, id: JobId) {
         let job = cx.jobs.stripe(id);
         let (payload, purpose) = (job.payload, job.purpose);
-        let places = job.reservations.iter().map(|reservation| logs.place(reservation));
-        let reservations: Vec<(BufferId, Sectors)> = places.collect();
         if purpose == Purpose::Write {
             cx.counters.strategy(cx.jobs.get(id).plan.strategy);
         }
         let turn = cx.roster.turn();
-        cx.run(id, turn, payload, &reservations);
-    }
-
-    /// The payloads of the plan's log records are in memory: the records count from here on, and
-    /// the data is written next.
-    pub(crate) fn commit_records(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        id: JobId,
-    ) {
-        let index = cx.jobs.stripe(id).window.stripe;
-        let (_, index) = cx.geometry.region_of(index);
-        let job = cx.jobs.stripe(id);
-        let kind = match job.method {
-            Some(LogMethod::Update) => RecordKind::Update,
-            Some(LogMethod::Overwrite) => RecordKind::Overwrite,
-            _ => RecordKind::Cancel,
-        };
-        let (fragments, reservations) =
-            (std::mem::take(&mut job.fragments), std::mem::take(&mut job.reservations));
-        job.committed = true;
-        let sums = std::mem::take(&mut cx.jobs.get_mut(id).checksums);
-        let mut sums = sums.into_iter();
-        let digests = fragments.iter().map(|fragment| match fragment.bare {
-            true => 0,
-            false => digest(sums.by_ref().take(fragment.columns.length().get() as usize)),
-        });
-        logs.commit(index, &fragments, &reservations, kind, digests);
-        let many = logs.live_records() > cx.tuning.live_records;
-        let region = cx.jobs.stripe(id).region;
-        logs.after_reservations(cx, durable, &reservations);
-        if many {
-            logs.want_parity(cx, region);
-        }
+        let places = logs.places(cx, id);
+        cx.run(id, turn, payload, &places);
     }
 }
 
@@ -147,11 +106,10 @@ fn plan_write(
     view: StripeView<'_>,
     job: &StripeJob,
 ) -> Result<(), Lost> {
-    let StripeJob { pieces, content, durable, fragments, reservations, method, .. } = job;
+    let StripeJob { pieces, content, durable, logging, .. } = job;
     let write = StripeWrite { pieces, content: *content, durable: *durable };
     if job.blind != Blind::No {
         return builder.write_data_alone(plan, view, write);
     }
-    let logged = if reservations.is_empty() { &[][..] } else { fragments };
-    update::plan(builder, plan, view, write, *method, logged)
+    update::plan(builder, plan, view, write, logging.method(), logging.fragments())
 }

@@ -69,7 +69,7 @@ impl Stripes {
         (job.targets, job.repairing, job.stage) = (targets, true, Stage::Plan);
         let region = job.region;
         durable.bitmap_mut().note_repair(cx, region);
-        cx.runnable.push_back(id);
+        cx.runnable.push(id);
     }
 
     /// A window that a scrub could not read could not be repaired either. The comparison continues

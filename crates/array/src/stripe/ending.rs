@@ -25,15 +25,11 @@ impl Stripes {
             self.report_mismatch(cx, id, false);
         }
         self.let_go_of_stripe(cx, logs, id);
+        logs.end_logging(cx, durable, id);
         let job = cx.jobs.stripe(id);
-        if !job.reservations.is_empty() || !job.commit_space.is_zero() {
-            self.give_back_reservations(cx, durable, logs, id);
-        }
-        self.end_landing(cx, logs, id);
-        let job = cx.jobs.stripe(id);
-        let (region, memory, purpose, host) = (job.region, job.memory, job.purpose, job.host);
+        let (region, memory, purpose, host) = (job.region, job.held.memory, job.purpose, job.host);
         let stripe = job.window.stripe;
-        if job.writing {
+        if job.held.region {
             durable.bitmap_mut().leave(cx, region);
         }
         cx.scratch.release(memory);
@@ -54,12 +50,12 @@ impl Stripes {
     pub(crate) fn let_go_of_stripe(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
         let job = cx.jobs.stripe(id);
         let (stripe, region) = (job.window.stripe, job.region);
-        if std::mem::take(&mut job.holds_parity) {
+        if std::mem::take(&mut job.held.parity) {
             logs.let_go_of_parity(region);
         }
-        if std::mem::take(&mut cx.jobs.stripe(id).locked) {
+        if std::mem::take(&mut cx.jobs.stripe(id).held.lock) {
             let runnable = &mut cx.runnable;
-            cx.locks.release(stripe, |job| runnable.push_back(job));
+            cx.locks.release(stripe, |job| runnable.push(job));
             logs.wake_parity_repairers(cx);
         }
     }
@@ -67,14 +63,9 @@ impl Stripes {
     /// The job goes back to its lock, and gets a new plan for the array as it then is.
     pub(crate) fn replan(&mut self, cx: &mut Context, id: JobId) {
         let job = cx.jobs.stripe(id);
-        if job.committed {
-            // The records count, however much of the data is written: from here on the stripe is
-            // updated in place.
-            job.committed = false;
-            job.method = None;
-        }
-        cx.jobs.stripe(id).stage = Stage::Lock;
-        cx.runnable.push_back(id);
+        job.logging.begin_again();
+        job.stage = Stage::Lock;
+        cx.runnable.push(id);
     }
 
     /// Whether this repair may end successfully without a result, because the job that waits for it
@@ -83,32 +74,6 @@ impl Stripes {
         let Purpose::Repair { parent } = purpose else { return false };
         let waits = &cx.jobs.get(parent).kind;
         !matches!(waits, Some(Kind::Stripe(job)) if matches!(job.purpose, Purpose::Scrub { .. }))
-    }
-
-    /// The data of a committed write is on its members, as far as it will ever be.
-    pub(super) fn end_landing(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
-        let job = cx.jobs.stripe(id);
-        if let (Some((name, epoch)), region) = (job.entry.take(), job.region) {
-            logs.landed(cx, region, name, epoch);
-        }
-    }
-
-    /// Gives back the room in log buffers and in the commit log: the job has no method any more.
-    pub(crate) fn give_back_reservations(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        id: JobId,
-    ) {
-        let job = cx.jobs.stripe(id);
-        let reservations = std::mem::take(&mut job.reservations);
-        job.fragments.clear();
-        job.method = None;
-        job.committed = false;
-        logs.give_back_commit_space(cx, id);
-        logs.give_back(&reservations);
-        logs.after_reservations(cx, durable, &reservations);
     }
 
     /// A maintenance job goes on to the next columns of its stripe, or ends.
@@ -130,7 +95,7 @@ impl Stripes {
         }
         job.window.columns = Columns::new(from, (from + slice).min(unit));
         job.stage = Stage::Plan;
-        cx.runnable.push_back(id);
+        cx.runnable.push(id);
     }
 
     /// There is no space or memory for what the job needs: it ends.
@@ -146,14 +111,6 @@ impl Stripes {
         cx.signal(Signal::Mismatch { window, repaired });
     }
 
-    /// The data of a committed write is not on its members, although they stand. Its records count
-    /// until it is durable that the region is to be resynced.
-    pub(super) fn give_up_landing(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
-        if let Some((name, _)) = cx.jobs.stripe(id).entry {
-            logs.keep_until_resync(name);
-        }
-    }
-
     /// Whether a write whose plan failed may have changed the content of members, or is committed.
     /// (Plans read before they write.)
     pub(super) fn has_perhaps_written(&self, cx: &Context, id: JobId) -> bool {
@@ -161,6 +118,6 @@ impl Stripes {
         let Some(Kind::Stripe(stripe)) = &job.kind else { unreachable!("a stripe job") };
         let begun = &job.plan.steps[..job.next_step as usize];
         let writes = begun.iter().any(|step| step.action.changes());
-        writes || stripe.committed || stripe.entry.is_some()
+        writes || stripe.logging.has_committed()
     }
 }

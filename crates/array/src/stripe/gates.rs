@@ -4,17 +4,16 @@ use crate::context::Context;
 use crate::durable::Durable;
 use crate::exec::locks;
 use crate::ids::JobId;
-use crate::job::{Blind, Gate, Purpose, Stage, StripeJob};
-use crate::log::{Logs, Reserved};
+use crate::job::{Blind, Gate, Held, Purpose, Stage, StripeJob};
+use crate::log::Logs;
 use crate::plan::{LogMethod, Lost};
 use crate::request::RequestError;
 use crate::signal::Signal;
 use crate::stripe::state::Stripes;
-use crate::update;
 
 impl Stripes {
     pub(super) fn memory_gate(&mut self, cx: &mut Context, id: JobId) -> Gate {
-        let StripeJob { memory, purpose, .. } = *cx.jobs.stripe(id);
+        let StripeJob { held: Held { memory, .. }, purpose, .. } = *cx.jobs.stripe(id);
         // A repair does not wait for memory: the job that waits for it already holds memory, and
         // could otherwise keep the repair waiting forever.
         let waits = !matches!(purpose, Purpose::Repair { .. });
@@ -31,7 +30,7 @@ impl Stripes {
         let mut moved = false;
         while let Some(id) = cx.scratch.grant() {
             cx.jobs.stripe(id).stage = Stage::LogSpace;
-            cx.runnable.push_back(id);
+            cx.runnable.push(id);
             moved = true;
         }
         moved
@@ -44,52 +43,13 @@ impl Stripes {
         logs: &mut Logs,
         id: JobId,
     ) -> Gate {
-        let job = cx.jobs.stripe(id);
-        let (region, window) = (job.region, job.window);
-        // The job may have waited here, and the array may have changed.
-        job.method = None;
-        if job.purpose != Purpose::Write || !logs.logs_writes(cx, durable, region) {
-            return self.pass(cx, id, Stage::Lock);
-        }
-        match logs.load_gate(cx, region, id) {
-            Gate::Pass => {}
-            gate => return gate,
-        }
-        let view = cx.roster.view(&cx.geometry, window.stripe);
-        let known = cx.simulated.old_data_known;
-        let job = cx.jobs.stripe(id);
-        let write = (&job.pieces[..], job.content);
-        let method = update::method(&mut self.builder, view, write, &cx.tuning, known);
-        job.method = Some(method);
-        if cx.geometry.is_journaled() && !logs.pass_commit_space(cx, id) {
-            return Gate::Wait;
-        }
-        let view = cx.roster.view(&cx.geometry, window.stripe);
-        let job = cx.jobs.stripe(id);
-        let fragments = self.builder.fragments(view, &job.pieces, method);
-        let index = cx.geometry.layout().region_of(window.stripe).1 as u32;
-        if method.is_bare() && !logs.is_live(region, index) {
-            cx.jobs.stripe(id).method = Some(method);
-            return self.pass(cx, id, Stage::Lock);
-        }
-        let buffers = &mut cx.buffers;
-        match logs.reserve(region, &fragments, |length| buffers.take(length)) {
-            Reserved::Granted(fragments, reservations) => {
-                let job = cx.jobs.stripe(id);
-                (job.method, job.fragments, job.reservations) = (Some(method), fragments, reservations);
-                self.pass(cx, id, Stage::Lock)
-            }
-            Reserved::Later => {
-                logs.await_pool(cx, id, method, &fragments);
-                logs.give_back_commit_space(cx, id);
-                Gate::Wait
-            }
-            Reserved::Never => {
-                logs.give_back_commit_space(cx, id);
-                cx.jobs.stripe(id).method = None;
-                self.pass(cx, id, Stage::Lock)
+        if cx.jobs.stripe(id).purpose == Purpose::Write {
+            match logs.space_gate(cx, durable, &mut self.builder, id) {
+                Gate::Pass => {}
+                gate => return gate,
             }
         }
+        self.pass(cx, id, Stage::Lock)
     }
 
     pub(super) fn lock_gate(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) -> Gate {
@@ -107,8 +67,8 @@ impl Stripes {
         };
         let stripe = job.window.stripe;
         // If the lock is granted later, the job comes back here and already has it.
-        if !job.locked {
-            cx.jobs.stripe(id).locked = true;
+        if !job.held.lock {
+            cx.jobs.stripe(id).held.lock = true;
             if !cx.locks.take(stripe, mode, id) {
                 return Gate::Wait;
             }
@@ -135,7 +95,7 @@ impl Stripes {
             | Purpose::Resync { .. }
             | Purpose::Scrub { .. } => false,
         };
-        let (writing, repairs) = (job.writing, matches!(job.purpose, Purpose::Repair { .. }));
+        let (writing, repairs) = (job.held.region, matches!(job.purpose, Purpose::Repair { .. }));
         if repairs {
             durable.bitmap_mut().note_repair(cx, region);
         }
@@ -154,7 +114,7 @@ impl Stripes {
             }
             return Gate::Wait;
         }
-        cx.jobs.stripe(id).writing = cx.geometry.code().has_checks();
+        cx.jobs.stripe(id).held.region = cx.geometry.code().has_checks();
         self.pass(cx, id, Stage::Settle)
     }
 
@@ -168,10 +128,9 @@ impl Stripes {
         id: JobId,
     ) -> Gate {
         let job = cx.jobs.stripe(id);
-        let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
-        let cancels = job.method.is_some_and(LogMethod::is_bare) && !job.reservations.is_empty();
+        let (logged, cancels) = (job.logging.defers_parity(), job.logging.cancels());
         let (region, stripe) = (job.region, job.window.stripe);
-        let (holds, logs_writes) = (job.holds_parity, logs.logs_writes(cx, durable, region));
+        let (holds, logs_writes) = (job.held.parity, logs.logs_writes(cx, durable, region));
         if logs.is_left_to_redo(cx, stripe) {
             return Gate::Refused;
         }
@@ -191,10 +150,10 @@ impl Stripes {
             }
             return logs.settle_gate(cx, false, id);
         }
-        let stale = cx.geometry.is_journaled() && cx.jobs.stripe(id).method.is_some();
+        let stale = cx.geometry.is_journaled() && cx.jobs.stripe(id).logging.method().is_some();
         if logged || (cancels || stale) && !logs_writes {
             // The array has changed since the room was reserved.
-            self.give_back_reservations(cx, durable, logs, id);
+            logs.withdraw(cx, durable, id);
             return Gate::Pass;
         }
         match logs.load_gate(cx, region, id) {
@@ -222,7 +181,7 @@ impl Stripes {
         }
         let refuses = cx.takes_no_writes();
         let job = cx.jobs.stripe(id);
-        let logged = matches!(job.method, Some(LogMethod::Update | LogMethod::Overwrite));
+        let logged = job.logging.defers_parity();
         let region = job.region;
         if job.purpose == Purpose::Write && refuses {
             return Gate::Ends(Err(cx.refusal()));
@@ -271,7 +230,7 @@ impl Stripes {
         id: JobId,
     ) -> bool {
         let job = cx.jobs.stripe(id);
-        let (stripe, method, holds) = (job.window.stripe, job.method, job.holds_parity);
+        let (stripe, method, holds) = (job.window.stripe, job.logging.method(), job.held.parity);
         if !cx.geometry.is_journaled() || method.is_none() {
             return true;
         }
@@ -279,13 +238,13 @@ impl Stripes {
         let computes = cx.jobs.stripe(id).pieces.iter().any(|piece| missing.has(piece.unit));
         let region = cx.jobs.stripe(id).region;
         if !logs.logs_writes(cx, durable, region) {
-            self.give_back_reservations(cx, durable, logs, id);
+            logs.withdraw(cx, durable, id);
             cx.jobs.stripe(id).stage = Stage::Settle;
             return false;
         }
         match method {
             Some(LogMethod::Cancel) if !missing.is_empty() => {
-                self.give_back_reservations(cx, durable, logs, id);
+                logs.withdraw(cx, durable, id);
                 self.let_go_of_stripe(cx, logs, id);
                 cx.jobs.stripe(id).stage = Stage::LogSpace;
                 false
@@ -308,7 +267,7 @@ impl Stripes {
         id: JobId,
     ) -> bool {
         let job = cx.jobs.stripe(id);
-        let (purpose, region, method) = (job.purpose, job.region, job.method);
+        let (purpose, region, method) = (job.purpose, job.region, job.logging.method());
         if purpose == Purpose::Read || !cx.geometry.is_journaled() || !cx.writes {
             return true;
         }
@@ -332,7 +291,7 @@ impl Stripes {
         if logs.logs_writes(cx, durable, region) {
             self.let_go_of_stripe(cx, logs, id);
             cx.jobs.stripe(id).stage = Stage::LogSpace;
-            cx.runnable.push_back(id);
+            cx.runnable.push(id);
             return false;
         }
         durable.bitmap_mut().pass_unlogged(region, id)

@@ -185,13 +185,13 @@ impl Stripes {
             && !(no_space && logs.leave_to_redo(cx, durable, id))
         {
             // Some units may be written and some not.
-            self.give_up_landing(cx, logs, id);
+            logs.give_up_landing(cx, id);
             durable.bitmap_mut().mark_to_resync(cx, region);
             self.lose_missing(cx, durable, id);
         }
         // In all other cases in which a committed write failed, its member is gone, and the parity
         // shows what that member should hold.
-        self.end_landing(cx, logs, id);
+        logs.land(cx, id);
     }
 
     /// A job goes on although a member that stands could not read something.

@@ -9,7 +9,8 @@ use crate::columns::{Columns, Piece, Window};
 use crate::context::Context;
 use crate::effect::Class;
 use crate::ids::{HostId, JobId};
-use crate::job::{Blind, Gate, Kind, Probe, Purpose, Stage, StripeJob};
+use crate::job::{Blind, Gate, Held, Kind, Probe, Purpose, Stage, StripeJob};
+use crate::log::Logging;
 use crate::plan::{Builder, Content, is_whole};
 use crate::tuning::Tuning;
 
@@ -93,16 +94,8 @@ impl Stripes {
             content,
             durable,
             stage: Stage::Memory,
-            memory,
-            locked: false,
-            writing: false,
-            holds_parity: false,
-            method: None,
-            fragments: Vec::new(),
-            reservations: Vec::new(),
-            commit_space: Sectors::ZERO,
-            entry: None,
-            committed: false,
+            held: Held { memory, lock: false, region: false, parity: false },
+            logging: Logging::default(),
             targets,
             attempts: 0,
             wrote: false,
@@ -112,7 +105,7 @@ impl Stripes {
             blind: Blind::No,
         };
         let id = cx.jobs.start(Kind::Stripe(Box::new(job)), class);
-        cx.runnable.push_back(id);
+        cx.runnable.push(id);
         id
     }
 

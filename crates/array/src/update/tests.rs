@@ -136,8 +136,7 @@ fn opened(geometry: &Geometry) -> Array {
 fn carried_out(array: &mut Array) -> Vec<Effect> {
     let mut effects = Vec::new();
     while let Some(effect) = array.poll_effect() {
-        let sectors: u64 = array.parts(effect.id).map(|part| part.length().get()).sum();
-        let sums = vec![0; sectors as usize];
+        let sums = vec![0; array.parts_length(effect.id).get() as usize];
         match effect.action {
             Action::Checksum => array.complete(NOW, effect.id, Outcome::Checksums(&sums)),
             _ => array.complete(NOW, effect.id, Outcome::Done),

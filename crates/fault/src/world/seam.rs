@@ -28,14 +28,13 @@ pub(super) fn check(
     if (at + length).get() > member_length.get() {
         return broken("an access beyond the member's end");
     }
-    let parts: u64 = array.parts(effect.id).map(|part| part.length().get()).sum();
     let (writes, payload) = match effect.action {
         Action::Read { .. } => (false, true),
         Action::Write { .. } => (true, true),
         Action::Zero { .. } => (true, false),
         _ => return Ok(()),
     };
-    if payload && parts != length.get() {
+    if payload && array.parts_length(effect.id) != length {
         return broken("parts are not as long as their access");
     }
     let start = array.geometry().data_start();

@@ -1,6 +1,7 @@
 //! The commit logs of members as values: their rings, the jobs that wait for space or for an entry,
 //! and the entries that are kept.
 
+use crate::exec::waiting::WaitList;
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{EntryContent, FoundLog};
 use crate::format::segment::{Record, RecordKind};
@@ -34,7 +35,7 @@ pub(in crate::log) struct CommitLog {
 pub(crate) struct CommitLogs {
     pub(in crate::log) logs: Vec<CommitLog>,
     /// Jobs that wait for space.
-    pub(in crate::log) waiters: VecDeque<JobId>,
+    pub(in crate::log) waiters: WaitList,
     /// The number of flushes that have begun, and the number of the last complete one.
     pub(in crate::log) begun: u64,
     pub(in crate::log) complete: u64,
@@ -116,7 +117,7 @@ impl CommitLogs {
         };
         CommitLogs {
             logs: found.iter().map(log).collect(),
-            waiters: VecDeque::new(),
+            waiters: WaitList::default(),
             begun: 1,
             complete: 0,
             flushing: false,
@@ -305,7 +306,7 @@ mod tests {
         };
         CommitLogs {
             logs: vec![log(found), log(Found::default())],
-            waiters: VecDeque::new(),
+            waiters: WaitList::default(),
             begun: 1,
             complete: 0,
             flushing: false,
@@ -333,7 +334,7 @@ mod tests {
         assert!(!logs(4).presses(), "four blocks are a third");
         assert!(logs(5).presses());
         let mut waited_for = logs(0);
-        waited_for.waiters.push_back(JobId { index: 0, generation: 0 });
+        waited_for.waiters.park(JobId { index: 0, generation: 0 });
         assert!(waited_for.presses());
     }
 }

@@ -15,12 +15,12 @@ impl Logs {
         let block = cx.geometry.block();
         let units = u64::from(cx.geometry.layout().data_units()) + 1;
         let job = cx.jobs.stripe(id);
-        let (region, held) = (job.region, job.commit_space);
+        let (region, held) = (job.region, job.logging.commit_space);
         if !held.is_zero() {
             return true;
         }
         let columns = job.pieces.iter().fold(Sectors::ZERO, |sum, piece| sum + piece.columns.length());
-        let need = match job.method {
+        let need = match job.logging.method {
             Some(LogMethod::Cancel) => {
                 entry_length(1, job.pieces[0].columns.length() * units, Sectors::ZERO, block)
             }
@@ -35,9 +35,9 @@ impl Logs {
         let commits = &mut self.commits;
         let fits = commits.reserve(slot, need);
         if fits {
-            cx.jobs.stripe(id).commit_space = need;
+            cx.jobs.stripe(id).logging.commit_space = need;
         } else {
-            commits.waiters.push_back(id);
+            commits.waiters.park(id);
             cx.counters.pool_waits += 1;
         }
         fits
@@ -46,7 +46,7 @@ impl Logs {
     /// Gives back the space that [`Logs::pass_commit_space`] reserved.
     pub(crate) fn give_back_commit_space(&mut self, cx: &mut Context, id: JobId) {
         let job = cx.jobs.stripe(id);
-        let (region, length) = (job.region, std::mem::take(&mut job.commit_space));
+        let (region, length) = (job.region, std::mem::take(&mut job.logging.commit_space));
         if !length.is_zero() {
             let slot = commit_slot(cx, region);
             self.commits.give_back(slot, length);

@@ -13,7 +13,7 @@ impl Logs {
         log.load = LoadState::Known;
         let nothing = log.live.is_empty();
         let wanted = std::mem::take(&mut log.wanted) && !nothing && cx.roster.is_degraded();
-        cx.runnable.extend(log.waiters.drain(..));
+        log.waiters.wake(&mut cx.runnable);
         if wanted {
             self.want_parity(cx, region);
         }

@@ -1,7 +1,7 @@
 //! How many regions are recovered at a time, and how much memory that takes.
 
 use super::remembered::Recovery;
-use crate::ids::JobId;
+use crate::context::Context;
 use crate::log::recover::recoveries::{RECOVERIES, Recoveries};
 use crate::log::{LoadState, Logs, RegionLog};
 use parlour_units::Region;
@@ -35,18 +35,17 @@ impl Logs {
     }
 
     /// `region` was being loaded, and stalls. Returns the jobs that wait for it.
-    pub(in crate::log) fn stall(&mut self, region: Region) -> Vec<JobId> {
+    pub(in crate::log) fn stall(&mut self, cx: &mut Context, region: Region) {
         let log = self.region(region);
         assert!(log.load == LoadState::Loading, "only what is being loaded stalls");
         log.load = LoadState::Stalled;
-        let waiters = std::mem::take(&mut log.waiters);
+        log.waiters.wake(&mut cx.runnable);
         if let Some(recovery) = log.recovery.take() {
             let buffers = self.recovery_buffers(&recovery);
             self.recoveries.running -= 1;
             self.recoveries.taken -= buffers;
             self.region(region).recovery = Some(recovery);
         }
-        waiters
     }
 
     /// `region` is about to be loaded.

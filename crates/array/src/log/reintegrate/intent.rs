@@ -178,7 +178,7 @@ impl Logs {
         log.load = LoadState::Known;
         self.want_parity(cx, region);
         let log = self.region(region);
-        cx.runnable.extend(log.waiters.drain(..));
+        log.waiters.wake(&mut cx.runnable);
         cx.signal(Signal::FlushesMayStart);
     }
 

@@ -75,7 +75,7 @@ impl Logs {
     pub(crate) fn parity_repair_gate(&mut self, cx: &mut Context, id: JobId) -> Gate {
         let job = cx.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
-        let (locked, holders) = (job.locked, cx.locks.holders(stripe));
+        let (locked, holders) = (job.held.lock, cx.locks.holders(stripe));
         if self.is_left_to_redo(cx, stripe) {
             // The stripe's data is half written: its parity cannot be computed from it.
             return Gate::Ends(Err(cx.refusal()));
@@ -83,9 +83,9 @@ impl Logs {
         if locked {
             // The job had the lock before, and now makes another plan.
         } else if holders == 0 {
-            cx.jobs.stripe(id).locked = cx.locks.take(stripe, Mode::Exclusive, id);
+            cx.jobs.stripe(id).held.lock = cx.locks.take(stripe, Mode::Exclusive, id);
         } else if self.settling(cx, region, stripe) < holders {
-            self.parity_repairers.push(id);
+            self.parity_repairers.park(id);
             return Gate::Wait;
         }
         cx.jobs.stripe(id).stage = Stage::Plan;
@@ -94,14 +94,11 @@ impl Logs {
 
     /// The number of jobs that hold the lock of `stripe` and wait for its region's reintegration.
     fn settling(&mut self, cx: &mut Context, region: Region, stripe: Stripe) -> u32 {
-        let waiters = std::mem::take(&mut self.region(region).waiters);
-        let holds = |id: &&JobId| {
-            let job = cx.jobs.stripe(**id);
-            job.locked && job.window.stripe == stripe
+        let holds = |id: &JobId| {
+            let job = cx.jobs.stripe(*id);
+            job.held.lock && job.window.stripe == stripe
         };
-        let count = waiters.iter().filter(holds).count();
-        self.region(region).waiters = waiters;
-        count as u32
+        self.region(region).waiters.iter().filter(holds).count() as u32
     }
 
     /// The records that the parity in the repair's window lacks. Their buffers are held until the

@@ -115,7 +115,7 @@ impl Logs {
         let log = self.region(region);
         // A job that still needs up-to-date parity asks again.
         log.wanted = false;
-        cx.runnable.extend(log.waiters.drain(..));
+        log.waiters.wake(&mut cx.runnable);
         durable.bitmap_mut().touch(cx, region);
         cx.signal(Signal::FlushesMayStart);
     }
@@ -139,12 +139,12 @@ impl Logs {
     /// redone after the next opening. Returns `false` if the region's log does not count.
     pub(crate) fn leave_to_redo(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) -> bool {
         let job = cx.jobs.stripe(id);
-        let (region, stripe, committed) = (job.region, job.window.stripe, job.entry.is_some());
+        let (region, stripe, committed) = (job.region, job.window.stripe, job.logging.entry.is_some());
         let counts = || self.log_stands(cx, region) && !durable.bitmap().needs_resync(region);
         if !committed || !counts() || !self.keeps_log_without_space(cx, region) {
             return false;
         }
-        cx.jobs.stripe(id).entry = None;
+        cx.jobs.stripe(id).logging.entry = None;
         let index = cx.geometry.region_of(stripe).1;
         let log = self.region(region);
         log.suspended = true;

@@ -26,8 +26,7 @@ impl Logs {
     /// nothing any more, and the region is recovered at the next opening, as after a crash. Until
     /// then requests that need the region's log are refused.
     pub(crate) fn stall_region(&mut self, cx: &mut Context, region: Region) {
-        let waiters = self.stall(region);
-        cx.runnable.extend(waiters);
+        self.stall(cx, region);
         let log = &self.regions[&region];
         let has_intents = log.recovery.as_ref().is_some_and(|recovery| recovery.has_intents());
         if has_intents || log.half_done.is_some() {
@@ -80,7 +79,7 @@ impl Logs {
         for region in suspended {
             let log = self.region(region);
             log.queued = false;
-            cx.runnable.extend(log.waiters.drain(..));
+            log.waiters.wake(&mut cx.runnable);
         }
         let regions = &self.regions;
         self.queue.retain(|region| regions[region].queued);

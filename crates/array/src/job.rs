@@ -171,7 +171,7 @@ pub(crate) struct StripeJob {
     pub(crate) content: Content,
     pub(crate) durable: bool,
     pub(crate) stage: Stage,
-    pub(crate) held: Held,
+    pub(crate) holdings: Holdings,
     /// What it has in the logs.
     pub(crate) logging: Logging,
     pub(crate) targets: UnitSet,
@@ -189,7 +189,7 @@ pub(crate) struct StripeJob {
 /// What a job on a stripe holds beside its space in the logs. Each is given back by itself: a write
 /// that waits may give its lock back and keep its region dirty.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
+pub(crate) struct Holdings {
     /// The scratch memory that it may use, from the first gate on.
     pub(crate) memory: Sectors,
     /// Whether it has its stripe's lock, or is queued for it.

@@ -43,7 +43,7 @@ impl Logs {
         }
         log.holders += 1;
         let job = cx.jobs.stripe(id);
-        (job.held.parity, job.stage) = (true, Stage::Plan);
+        (job.holdings.parity, job.stage) = (true, Stage::Plan);
         Gate::Pass
     }
 }

@@ -27,9 +27,9 @@ impl Stripes {
         self.let_go_of_stripe(cx, logs, id);
         logs.end_logging(cx, durable, id);
         let job = cx.jobs.stripe(id);
-        let (region, memory, purpose, host) = (job.region, job.held.memory, job.purpose, job.host);
+        let (region, memory, purpose, host) = (job.region, job.holdings.memory, job.purpose, job.host);
         let stripe = job.window.stripe;
-        if job.held.region {
+        if job.holdings.region {
             durable.bitmap_mut().leave(cx, region);
         }
         cx.scratch.release(memory);
@@ -50,10 +50,10 @@ impl Stripes {
     pub(crate) fn let_go_of_stripe(&mut self, cx: &mut Context, logs: &mut Logs, id: JobId) {
         let job = cx.jobs.stripe(id);
         let (stripe, region) = (job.window.stripe, job.region);
-        if std::mem::take(&mut job.held.parity) {
+        if std::mem::take(&mut job.holdings.parity) {
             logs.let_go_of_parity(region);
         }
-        if std::mem::take(&mut cx.jobs.stripe(id).held.lock) {
+        if std::mem::take(&mut cx.jobs.stripe(id).holdings.lock) {
             let runnable = &mut cx.runnable;
             cx.locks.release(stripe, |job| runnable.push(job));
             logs.wake_parity_repairers(cx);

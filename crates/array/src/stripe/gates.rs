@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::durable::Durable;
 use crate::exec::locks;
 use crate::ids::JobId;
-use crate::job::{Blind, Gate, Held, Purpose, Stage, StripeJob};
+use crate::job::{Blind, Gate, Holdings, Purpose, Stage, StripeJob};
 use crate::log::Logs;
 use crate::plan::{LogMethod, Lost};
 use crate::request::RequestError;
@@ -13,7 +13,7 @@ use crate::stripe::state::Stripes;
 
 impl Stripes {
     pub(super) fn memory_gate(&mut self, cx: &mut Context, id: JobId) -> Gate {
-        let StripeJob { held: Held { memory, .. }, purpose, .. } = *cx.jobs.stripe(id);
+        let StripeJob { holdings: Holdings { memory, .. }, purpose, .. } = *cx.jobs.stripe(id);
         // A repair does not wait for memory: the job that waits for it already holds memory, and
         // could otherwise keep the repair waiting forever.
         let waits = !matches!(purpose, Purpose::Repair { .. });
@@ -67,8 +67,8 @@ impl Stripes {
         };
         let stripe = job.window.stripe;
         // If the lock is granted later, the job comes back here and already has it.
-        if !job.held.lock {
-            cx.jobs.stripe(id).held.lock = true;
+        if !job.holdings.lock {
+            cx.jobs.stripe(id).holdings.lock = true;
             if !cx.locks.take(stripe, mode, id) {
                 return Gate::Wait;
             }
@@ -95,7 +95,7 @@ impl Stripes {
             | Purpose::Resync { .. }
             | Purpose::Scrub { .. } => false,
         };
-        let (writing, repairs) = (job.held.region, matches!(job.purpose, Purpose::Repair { .. }));
+        let (writing, repairs) = (job.holdings.region, matches!(job.purpose, Purpose::Repair { .. }));
         if repairs {
             durable.bitmap_mut().note_repair(cx, region);
         }
@@ -114,7 +114,7 @@ impl Stripes {
             }
             return Gate::Wait;
         }
-        cx.jobs.stripe(id).held.region = cx.geometry.code().has_checks();
+        cx.jobs.stripe(id).holdings.region = cx.geometry.code().has_checks();
         self.pass(cx, id, Stage::Settle)
     }
 
@@ -130,7 +130,7 @@ impl Stripes {
         let job = cx.jobs.stripe(id);
         let (logged, cancels) = (job.logging.defers_parity(), job.logging.cancels());
         let (region, stripe) = (job.region, job.window.stripe);
-        let (holds, logs_writes) = (job.held.parity, logs.logs_writes(cx, durable, region));
+        let (holds, logs_writes) = (job.holdings.parity, logs.logs_writes(cx, durable, region));
         if logs.is_left_to_redo(cx, stripe) {
             return Gate::Refused;
         }
@@ -230,7 +230,7 @@ impl Stripes {
         id: JobId,
     ) -> bool {
         let job = cx.jobs.stripe(id);
-        let (stripe, method, holds) = (job.window.stripe, job.logging.method(), job.held.parity);
+        let (stripe, method, holds) = (job.window.stripe, job.logging.method(), job.holdings.parity);
         if !cx.geometry.is_journaled() || method.is_none() {
             return true;
         }

@@ -9,7 +9,7 @@ use crate::columns::{Columns, Piece, Window};
 use crate::context::Context;
 use crate::effect::Class;
 use crate::ids::{HostId, JobId};
-use crate::job::{Blind, Gate, Held, Kind, Probe, Purpose, Stage, StripeJob};
+use crate::job::{Blind, Gate, Holdings, Kind, Probe, Purpose, Stage, StripeJob};
 use crate::log::Logging;
 use crate::plan::{Builder, Content, is_whole};
 use crate::tuning::Tuning;
@@ -94,7 +94,7 @@ impl Stripes {
             content,
             durable,
             stage: Stage::Memory,
-            held: Held { memory, lock: false, region: false, parity: false },
+            holdings: Holdings { memory, lock: false, region: false, parity: false },
             logging: Logging::default(),
             targets,
             attempts: 0,

@@ -75,7 +75,7 @@ impl Logs {
     pub(crate) fn parity_repair_gate(&mut self, cx: &mut Context, id: JobId) -> Gate {
         let job = cx.jobs.stripe(id);
         let (region, stripe) = (job.region, job.window.stripe);
-        let (locked, holders) = (job.held.lock, cx.locks.holders(stripe));
+        let (locked, holders) = (job.holdings.lock, cx.locks.holders(stripe));
         if self.is_left_to_redo(cx, stripe) {
             // The stripe's data is half written: its parity cannot be computed from it.
             return Gate::Ends(Err(cx.refusal()));
@@ -83,7 +83,7 @@ impl Logs {
         if locked {
             // The job had the lock before, and now makes another plan.
         } else if holders == 0 {
-            cx.jobs.stripe(id).held.lock = cx.locks.take(stripe, Mode::Exclusive, id);
+            cx.jobs.stripe(id).holdings.lock = cx.locks.take(stripe, Mode::Exclusive, id);
         } else if self.settling(cx, region, stripe) < holders {
             self.parity_repairers.park(id);
             return Gate::Wait;
@@ -96,7 +96,7 @@ impl Logs {
     fn settling(&mut self, cx: &mut Context, region: Region, stripe: Stripe) -> u32 {
         let holds = |id: &JobId| {
             let job = cx.jobs.stripe(*id);
-            job.held.lock && job.window.stripe == stripe
+            job.holdings.lock && job.window.stripe == stripe
         };
         self.region(region).waiters.iter().filter(holds).count() as u32
     }

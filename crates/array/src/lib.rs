@@ -51,6 +51,7 @@ mod request;
 mod risk;
 mod rooms;
 mod roster;
+mod rows;
 mod signal;
 mod status;
 mod stopping;

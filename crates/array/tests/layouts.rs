@@ -17,6 +17,8 @@ fn organization(layout: LayoutChoice) -> Organization {
         copied if copied.is_copied() => (Code::Copy, Update::InPlace, ReadChoice::Primary),
         LayoutChoice::Parity(_) => (Code::Xor, Update::InPlace, ReadChoice::Direct),
         LayoutChoice::Cylinders => (Code::Xor, Update::Floating, ReadChoice::Direct),
+        #[cfg(feature = "test-choices")]
+        LayoutChoice::Mirrored => (Code::Halves, Update::InPlace, ReadChoice::Direct),
         _ => (Code::Xor, Update::Logged, ReadChoice::Direct),
     };
     Organization { layout, code, update, read }
@@ -272,6 +274,12 @@ fn data_and_check_units_are_dealt_out_evenly() {
                     assert_eq!(spread(&both), 0, "{layout:?}");
                 }
                 LayoutChoice::Concatenated => assert!(spread(&data) <= u64::from(members)),
+                // The first members have the check units, the others the data.
+                #[cfg(feature = "test-choices")]
+                LayoutChoice::Mirrored => {
+                    assert_eq!((spread(&check[..2]), spread(&data[2..])), (0, 0));
+                    assert!(data[..2].iter().chain(&check[2..]).all(|load| *load == 0));
+                }
                 // Regions are placed as a whole: their number is a multiple of the number of
                 // members.
                 LayoutChoice::Regions => {

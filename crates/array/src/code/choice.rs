@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::scheme::{self, Scheme};
 use crate::layout::Stripes;
 use crate::organization::RefusedCombination;
+use crate::rows::rows;
 
 /// How check units are computed from data units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,26 +24,16 @@ pub enum Code {
     Halves,
 }
 
+rows! {
+    Code, scheme -> Scheme;
+    None => scheme::NONE,
+    Copy => scheme::COPY,
+    Xor => scheme::XOR,
+    #[cfg(feature = "test-choices")]
+    Halves => super::halves::HALVES,
+}
+
 impl Code {
-    /// All choices.
-    pub const ALL: &[Code] = &[
-        Code::None,
-        Code::Copy,
-        Code::Xor,
-        #[cfg(feature = "test-choices")]
-        Code::Halves,
-    ];
-
-    fn scheme(self) -> &'static Scheme {
-        match self {
-            Code::None => &scheme::NONE,
-            Code::Copy => &scheme::COPY,
-            Code::Xor => &scheme::XOR,
-            #[cfg(feature = "test-choices")]
-            Code::Halves => &super::halves::HALVES,
-        }
-    }
-
     /// The coefficients of `checks` check units over `data` data units, by check unit.
     pub(super) fn coefficients(self, data: u16, checks: u16) -> Vec<Vec<u8>> {
         (self.scheme().coefficients)(data, checks)

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::rotated::Rotation;
 use super::rule::{Facts, Room, Stripes};
 use super::{copied, regions, rotated, striped};
+use crate::rows::rows;
 
 /// Where units are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,41 +34,25 @@ pub enum LayoutChoice {
     Mirrored,
 }
 
+rows! {
+    LayoutChoice, facts -> Facts;
+    Concatenated => striped::CONCATENATED,
+    Striped => striped::STRIPED,
+    Neighbours => copied::NEIGHBOURS,
+    Shadows => copied::SHADOWS,
+    Parity(Rotation::Dedicated) => rotated::DEDICATED,
+    Parity(Rotation::LeftAsymmetric) => rotated::LEFT_ASYMMETRIC,
+    Parity(Rotation::LeftSymmetric) => rotated::LEFT_SYMMETRIC,
+    Parity(Rotation::RightAsymmetric) => rotated::RIGHT_ASYMMETRIC,
+    Parity(Rotation::RightSymmetric) => rotated::RIGHT_SYMMETRIC,
+    Regions => regions::REGIONS,
+    Far => copied::FAR,
+    Cylinders => rotated::CYLINDERS,
+    #[cfg(feature = "test-choices")]
+    Mirrored => super::mirrored::MIRRORED,
+}
+
 impl LayoutChoice {
-    /// All choices.
-    pub const ALL: &[LayoutChoice] = &[
-        LayoutChoice::Concatenated,
-        LayoutChoice::Striped,
-        LayoutChoice::Neighbours,
-        LayoutChoice::Shadows,
-        LayoutChoice::Parity(Rotation::Dedicated),
-        LayoutChoice::Parity(Rotation::LeftAsymmetric),
-        LayoutChoice::Parity(Rotation::LeftSymmetric),
-        LayoutChoice::Parity(Rotation::RightAsymmetric),
-        LayoutChoice::Parity(Rotation::RightSymmetric),
-        LayoutChoice::Regions,
-        LayoutChoice::Far,
-        LayoutChoice::Cylinders,
-        #[cfg(feature = "test-choices")]
-        LayoutChoice::Mirrored,
-    ];
-
-    /// The facts about the layout.
-    pub(super) fn facts(self) -> &'static Facts {
-        match self {
-            LayoutChoice::Concatenated => &striped::CONCATENATED,
-            LayoutChoice::Striped => &striped::STRIPED,
-            LayoutChoice::Neighbours => &copied::NEIGHBOURS,
-            LayoutChoice::Shadows => &copied::SHADOWS,
-            LayoutChoice::Parity(rotation) => rotated::parity(rotation),
-            LayoutChoice::Regions => &regions::REGIONS,
-            LayoutChoice::Far => &copied::FAR,
-            LayoutChoice::Cylinders => &rotated::CYLINDERS,
-            #[cfg(feature = "test-choices")]
-            LayoutChoice::Mirrored => &super::mirrored::MIRRORED,
-        }
-    }
-
     /// Which units a stripe consists of.
     pub(crate) fn stripes(self) -> Stripes {
         self.facts().stripes

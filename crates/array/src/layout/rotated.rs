@@ -22,18 +22,20 @@ pub enum Rotation {
     RightSymmetric,
 }
 
+/// [`Rotation::Dedicated`]
+pub(super) const DEDICATED: Facts = parity(&Rotation::Dedicated);
+/// [`Rotation::LeftAsymmetric`]
+pub(super) const LEFT_ASYMMETRIC: Facts = parity(&Rotation::LeftAsymmetric);
+/// [`Rotation::LeftSymmetric`]
+pub(super) const LEFT_SYMMETRIC: Facts = parity(&Rotation::LeftSymmetric);
+/// [`Rotation::RightAsymmetric`]
+pub(super) const RIGHT_ASYMMETRIC: Facts = parity(&Rotation::RightAsymmetric);
+/// [`Rotation::RightSymmetric`]
+pub(super) const RIGHT_SYMMETRIC: Facts = parity(&Rotation::RightSymmetric);
+
 /// The parity rotates in this way, or is on the last member.
-pub(super) const fn parity(rotation: Rotation) -> &'static Facts {
-    const fn facts(rotation: &'static Rotation) -> Facts {
-        Facts { least_placeable: 2, ..Facts::new(Stripes::ManyDataUnits { checks: 1 }, rotation) }
-    }
-    match rotation {
-        Rotation::Dedicated => &const { facts(&Rotation::Dedicated) },
-        Rotation::LeftAsymmetric => &const { facts(&Rotation::LeftAsymmetric) },
-        Rotation::LeftSymmetric => &const { facts(&Rotation::LeftSymmetric) },
-        Rotation::RightAsymmetric => &const { facts(&Rotation::RightAsymmetric) },
-        Rotation::RightSymmetric => &const { facts(&Rotation::RightSymmetric) },
-    }
+const fn parity(rotation: &'static Rotation) -> Facts {
+    Facts { least_placeable: 2, ..Facts::new(Stripes::ManyDataUnits { checks: 1 }, rotation) }
 }
 
 /// The parity rotates, like left-symmetric, from cylinder to cylinder. A cylinder holds only data

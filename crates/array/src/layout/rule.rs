@@ -1,5 +1,5 @@
 //! What a layout is: its facts, and the rule that places units. Each layout is a file that ends in
-//! its [`Facts`]; the [choice](super::LayoutChoice) has a row that names them.
+//! its [`Facts`]; the [choice](super::LayoutChoice) has a row for it.
 
 use std::fmt::Debug;
 use std::ops::Range;

@@ -159,6 +159,7 @@ fn tests_of_tests(copy: &Path) -> Command {
         "damaged",
         "durability",
         "excluded",
+        "layouts",
         "planted",
         "planted_exhaustive",
         "starved",

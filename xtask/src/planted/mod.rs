@@ -1,10 +1,10 @@
 //! `cargo xtask planted`: runs cargo in a copy of the workspace in which known bugs can be planted,
 //! to test the tests.
 //!
-//! The sources of the product contain none of this. The bugs are data in `planted/` ([`data`]): for
-//! each bug, what is replaced in which file. The copy below the target directory has all of them,
-//! each behind a question ([`mod@weave`]), and a module of the array that answers it. A test plants one
-//! bug at a time.
+//! The sources of the product contain none of this. The bugs are data in `planted/` ([`data`]):
+//! for each bug, what is replaced in which file. The copy below the target directory has all of
+//! them, each behind a question ([`mod@weave`]), and a module of the array that answers it. A test
+//! plants one bug at a time.
 
 mod data;
 mod module;

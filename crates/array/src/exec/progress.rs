@@ -6,7 +6,7 @@
 pub(crate) enum Progress {
     /// Some of its effects are not answered yet.
     Running,
-    /// Its log records have to be durable before it goes on: see
+    /// Its log records have to count before it goes on: see
     /// [`Plan::commit_before`](crate::plan::Plan).
     Commits,
     /// It is carried out.

@@ -75,8 +75,8 @@ impl Logs {
         cx.jobs.stripe(id).logging.reservations.iter().map(|reservation| self.place(reservation)).collect()
     }
 
-    /// The payloads of the plan's log records are in memory: the records count from here on, and
-    /// the data is written next.
+    /// With `bitmap`: the payloads of the plan's log records are in memory, so the records count
+    /// from here on, and the data is written next.
     pub(crate) fn commit_in_memory(&mut self, cx: &mut Context, durable: &mut Durable, id: JobId) {
         let job = cx.jobs.stripe(id);
         let (region, stripe, logging) = (job.region, job.window.stripe, &mut job.logging);

@@ -78,7 +78,8 @@ fn a_server_whose_member_hangs_in_a_flush_lets_go_of_the_others() {
         assert_eq!(farm.client().read(0, 4096), Ok(vec![1; 4096]));
         farm.stop();
         farm.disks[BAD].resume();
-        ended_well(old);
+        let told = ended_well(old);
+        assert!(told.contains("this process may last until the system has answered"), "{told}");
         farm.disks[BAD].until_closed();
     });
 }

@@ -18,7 +18,7 @@ use parlour_nbd::{
 };
 use serde::Serialize;
 
-use crate::console::Console;
+use crate::console::{Console, note};
 use crate::settings::{Address, ServingSettings, TimeoutSettings};
 use crate::wording::sentence;
 use frontend::NbdFrontend;
@@ -136,6 +136,9 @@ impl Service {
         live.answer(&self.announcement(console, guide)?);
         let result = self.server.run(&mut |pulse| live.show(pulse));
         live.finish();
+        if self.server.accesses_given_up() > 0 {
+            note(&STILL_HELD);
+        }
         Ok(result?)
     }
 
@@ -157,6 +160,10 @@ impl Service {
         format!("{}{mode}\nServed on {}\n", self.about, places.join(" and "))
     }
 }
+
+/// The last words of a server that has stopped, and that the system does not let go.
+const STILL_HELD: &str = "the array is stopped and its other members are closed; a member still does not answer, so this \
+                          process may last until the system has answered";
 
 /// The properties of the export, and the limits of a client.
 fn terms(open: &OpenArray, export: Option<&str>, read_only: bool) -> Result<Terms, ConfigError> {

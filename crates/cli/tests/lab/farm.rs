@@ -156,10 +156,11 @@ impl Farm {
     }
 }
 
-/// Waits until the server has ended, without an error.
-pub(crate) fn ended_well(served: Served) {
+/// Waits until the server has ended, without an error. Returns its standard error output.
+pub(crate) fn ended_well(served: Served) -> String {
     let (status, told) = served.end();
     assert!(status.success() && !told.contains("panicked"), "{status}: {told}");
+    told
 }
 
 fn words<'a>(disks: impl Iterator<Item = &'a Disk>) -> String {

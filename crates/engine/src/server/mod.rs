@@ -136,6 +136,12 @@ impl<F: Frontend> Server<F> {
         pulse::status(&self.machine, &self.notes, &self.history, self.rates)
     }
 
+    /// The number of accesses to members that hang which the system has not answered. After the
+    /// end the process lasts until it has.
+    pub fn accesses_given_up(&self) -> usize {
+        self.machine.accesses_given_up()
+    }
+
     /// The control socket's path, if there is one.
     pub fn control_path(&self) -> Option<PathBuf> {
         self.control.as_ref().map(|control| control.path().to_owned())

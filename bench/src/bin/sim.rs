@@ -54,6 +54,12 @@ struct Case {
 }
 
 const CASES: [Case; 4] = [
+    Case {
+        name: "parity logging, journal, small writes",
+        organization: "parity-logging",
+        consistency: Consistency::Journal,
+        reads: 0.0,
+    },
     Case { name: "RAID 5, reads", organization: "raid5", consistency: Consistency::Bitmap, reads: 1.0 },
     Case {
         name: "RAID 5, small writes",
@@ -65,12 +71,6 @@ const CASES: [Case; 4] = [
         name: "parity logging, bitmap, small writes",
         organization: "parity-logging",
         consistency: Consistency::Bitmap,
-        reads: 0.0,
-    },
-    Case {
-        name: "parity logging, journal, small writes",
-        organization: "parity-logging",
-        consistency: Consistency::Journal,
         reads: 0.0,
     },
 ];

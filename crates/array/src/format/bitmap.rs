@@ -94,7 +94,7 @@ impl Bits {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = Region> + '_ {
-        self.bits.ones().map(|bit| Region::new(bit as u32))
+        std::iter::successors(self.next(0), |region| self.next(region.get() + 1))
     }
 
     pub(crate) fn merge(&mut self, other: &Bits) {

@@ -268,6 +268,17 @@ impl Layout {
         (slot.get() / self.group_members, slot.get() % self.group_members)
     }
 
+    /// The slot of a member of a group.
+    fn slot_in(&self, group: u16, member: u16) -> Slot {
+        Slot::new(group * self.group_members + member)
+    }
+
+    /// With logs: the group of a region, and its number in it.
+    fn region_in_group(&self, region: Region) -> (u16, u32) {
+        let groups = u32::from(self.groups);
+        ((region.get() % groups) as u16, region.get() / groups)
+    }
+
     /// The parity groups.
     pub fn groups(&self) -> u16 {
         self.groups
@@ -292,14 +303,14 @@ impl Layout {
         debug_assert!(stripe.get() < self.stripes());
         let groups = u64::from(self.groups);
         let (group, row) = ((stripe.get() % groups) as u16, stripe.get() / groups);
-        let (slot, at) = match &self.kind {
+        let (member, at) = match &self.kind {
             Kind::Ruled(rule, shape) => {
                 let (member, row) = rule.locate(*shape, row, unit.get().into());
                 (member as u16, self.unit * row)
             }
             Kind::Regions(regions) => regions.locate(row, unit),
         };
-        Location { slot: Slot::new(group * self.group_members + slot), at: Sector::ZERO + at }
+        Location { slot: self.slot_in(group, member), at: Sector::ZERO + at }
     }
 
     /// The content of `location`.
@@ -387,9 +398,9 @@ impl Layout {
     /// Whether `slot` holds data of `region`, not only its log or parity.
     pub fn region_has_data_on(&self, region: Region, slot: Slot) -> bool {
         let Kind::Regions(regions) = &self.kind else { return true };
-        let groups = u32::from(self.groups);
-        let in_group = slot.get() / self.group_members == (region.get() % groups) as u16;
-        in_group && regions.has_data(region.get() / groups, slot.get() % self.group_members)
+        let (group, region) = self.region_in_group(region);
+        let (group_of_slot, member) = self.in_group(slot);
+        group == group_of_slot && regions.has_data(region, member)
     }
 
     /// Whether each stripe of a region has a unit in each slot that holds data of the region.
@@ -417,15 +428,15 @@ impl Layout {
 
     /// Where `sublog` of `region` starts. `None` if the layout has no logs.
     pub fn sublog_at(&self, region: Region, sublog: u16) -> Option<Location> {
-        let groups = u32::from(self.groups);
-        let (slot, at) = self.logs()?.sublog(region.get() / groups, sublog);
-        let group = (region.get() % groups) as u16;
-        Some(Location { slot: Slot::new(group * self.group_members + slot), at: Sector::ZERO + at })
+        let (group, in_group) = self.region_in_group(region);
+        let (member, at) = self.logs()?.sublog(in_group, sublog);
+        Some(Location { slot: self.slot_in(group, member), at: Sector::ZERO + at })
     }
 
     /// The slot that holds `sublog` of `region`.
     pub fn sublog_slot(&self, region: Region, sublog: u16) -> Option<Slot> {
-        self.sublog_at(region, sublog).map(|location| location.slot)
+        let (group, in_group) = self.region_in_group(region);
+        Some(self.slot_in(group, self.logs()?.sublog_member(in_group, sublog)))
     }
 
     /// The slot whose commit log has `region`'s records and intents. It is always the same one, so

@@ -239,8 +239,14 @@ impl Regions {
         (member, self.piece_start(region, member) + before + self.unit * rank)
     }
 
+    /// The member that holds `sublog` of `region`.
+    pub(super) fn sublog_member(&self, region: u32, sublog: u16) -> u16 {
+        self.member(region, sublog)
+    }
+
+    /// The member that holds `sublog` of `region`, and where it starts there.
     pub(super) fn sublog(&self, region: u32, sublog: u16) -> (u16, Sectors) {
-        let member = self.member(region, sublog);
+        let member = self.sublog_member(region, sublog);
         (member, self.piece_start(region, member) + self.parity_share[usize::from(sublog)])
     }
 

@@ -94,7 +94,7 @@ impl Logs {
 
     /// All members know of this session now: records that were recovered meanwhile go to the log.
     pub(crate) fn append_what_waited(&mut self, cx: &mut Context, durable: &mut Durable) {
-        let regions: Vec<Region> = self.regions.keys().copied().collect();
+        let regions: Vec<Region> = self.regions.regions().collect();
         for region in regions {
             if self.next_ready(region).is_some() {
                 self.append_ready(cx, durable, region);

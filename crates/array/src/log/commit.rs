@@ -144,14 +144,16 @@ impl Logs {
         let waited_for = !commits.waiters.is_empty();
         let middle = |log: &CommitLog| log.is_low_on_space().then(|| log.records.middle());
         let middles: Vec<Option<u64>> = commits.logs.iter().map(middle).collect();
+        let in_older_half = |name: EntryName| {
+            let middle = middles[name.slot.as_usize()];
+            middle.is_some_and(|middle| name.number <= middle)
+        };
         let old = |index: &u32| {
             let segment = self.segment(*index);
-            let name = segment.commits.iter().copied().flatten().next();
-            let middle = |name: EntryName| middles[name.slot.as_usize()];
-            let oldest = |name: EntryName| middle(name).is_some_and(|middle| name.number <= middle);
-            name.is_some_and(|name| waited_for || oldest(name))
-                && segment.unfilled == 0
-                && segment.state == SegmentState::Open
+            segment.unfilled == 0 && segment.state == SegmentState::Open && {
+                let name = segment.commits.iter().copied().flatten().next();
+                name.is_some_and(|name| waited_for || in_older_half(name))
+            }
         };
         self.open_segments().find(old)
     }

@@ -32,12 +32,12 @@ impl Logs {
     /// Whether all members that hold `region`'s log are active.
     pub(crate) fn log_stands(&self, cx: &Context, region: Region) -> bool {
         let mut slots = update::log_slots(cx.geometry.layout(), region);
-        slots.all(|slot| cx.roster.state(slot) == SlotState::Active)
+        !cx.roster.is_degraded() || slots.all(|slot| cx.roster.state(slot) == SlotState::Active)
     }
 
     /// Whether `region` is not yet brought up to its records; until then hosts must not see it.
     pub(crate) fn is_recovering(&self, region: Region) -> bool {
-        let log = self.regions.get(&region);
+        let log = self.regions.get(region);
         log.is_some_and(|log| log.recovery.is_some())
     }
 
@@ -49,7 +49,9 @@ impl Logs {
 
     /// Whether a segment of `region` is on a member that was failed.
     pub(crate) fn log_is_lost(&self, cx: &Context, region: Region) -> bool {
-        let Some(log) = self.regions.get(&region) else { return false };
+        let Some(log) = self.regions.get(region).filter(|_| !cx.roster.is_whole_since(0)) else {
+            return false;
+        };
         let lost = |index: &u32| {
             let segment = self.segment(*index);
             let stored = segment.state == SegmentState::Stored && !segment.records.is_empty();
@@ -90,13 +92,13 @@ impl Logs {
         if !cx.geometry.is_journaled() {
             return false;
         }
-        let own = self.regions.get(&region).is_some_and(|log| log.suspended);
+        let own = self.regions.get(region).is_some_and(|log| log.suspended);
         own || self.blocked.contains(&commit_slot(cx, region))
     }
 
     /// Whether the region's content is not known and stays unknown until the array is opened again.
     pub(crate) fn is_stalled(&self, region: Region) -> bool {
-        let log = self.regions.get(&region);
+        let log = self.regions.get(region);
         log.is_some_and(|log| log.load == LoadState::Stalled && log.recovery.is_some())
     }
 
@@ -107,12 +109,12 @@ impl Logs {
             return false;
         }
         let (region, index) = cx.geometry.region_of(stripe);
-        self.regions.get(&region).is_some_and(|log| log.unlanded.contains(&index))
+        self.regions.get(region).is_some_and(|log| log.unlanded.contains(&index))
     }
 
     /// The first sealed segment whose reservations are all committed or given back.
     pub(in crate::log) fn next_ready(&self, region: Region) -> Option<u32> {
-        let log = self.regions.get(&region)?;
+        let log = self.regions.get(region)?;
         log.sealed.iter().copied().find(|index| self.segment(*index).unfilled == 0)
     }
 
@@ -124,7 +126,7 @@ impl Logs {
         let idle = |log: &RegionLog| {
             log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none()
         };
-        let mut regions = self.sealed.iter().filter(|region| idle(&self.regions[region]));
+        let mut regions = self.sealed.iter().filter(|region| idle(&self.regions[*region]));
         regions.find(|region| self.next_ready(*region).is_some())
     }
 

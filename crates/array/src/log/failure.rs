@@ -11,12 +11,12 @@ impl Logs {
     /// parity.
     pub(crate) fn logs_after_failure(&mut self, cx: &mut Context, durable: &mut Durable, slot: Slot) {
         cx.runnable.extend(self.take_pool_waiters());
-        let regions: Vec<Region> = self.regions.keys().copied().collect();
+        let regions: Vec<Region> = self.regions.regions().collect();
         for region in regions {
             let layout = cx.geometry.layout();
             let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
             let on_it = (0..sublogs).any(|sublog| layout.sublog_slot(region, sublog) == Some(slot));
-            let log = &self.regions[&region];
+            let log = &self.regions[region];
             let unknown = log.load != LoadState::Known && on_it;
             // A job that is loading or reintegrating this log checks at its end whether the log's
             // members still stand. If an access hangs, that may be much later. Until then parity

@@ -10,7 +10,7 @@ use crate::job::{Gate, Stage};
 impl Logs {
     /// Passes when the headers of the region's log are known.
     pub(crate) fn load_gate(&mut self, cx: &mut Context, region: Region, id: JobId) -> Gate {
-        match self.regions.get(&region).map_or(LoadState::Known, |log| log.load) {
+        match self.regions.get(region).map_or(LoadState::Known, |log| log.load) {
             LoadState::Known => Gate::Pass,
             LoadState::Stalled => Gate::Refused,
             LoadState::Unknown | LoadState::Loading => {

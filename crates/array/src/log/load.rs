@@ -96,7 +96,7 @@ impl Logs {
     /// The records of `region` that a commit log holds. A crash may have cut a segment off behind
     /// its header; such records are taken from the commit log.
     fn held_of(&self, region: Region) -> BTreeSet<u64> {
-        let log = &self.regions[&region];
+        let log = &self.regions[region];
         log.recovery.iter().flat_map(|recovery| recovery.sequences()).collect()
     }
 

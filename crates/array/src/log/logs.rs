@@ -13,10 +13,11 @@ use crate::log::commit::logs::CommitLogs;
 use crate::log::pool::waiter::PoolWaiter;
 use crate::log::recover::recoveries::Recoveries;
 use crate::log::region::{LoadState, RegionLog};
+use crate::log::regions::RegionLogs;
 use crate::log::segment::Segment;
 use crate::tuning::{LogPool, Tuning};
 use parlour_units::{Region, Sectors, Slot, Unit};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// The logs of all regions.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub(crate) struct Logs {
     pub(in crate::log) open: Bits,
     /// Regions that have sealed segments.
     pub(in crate::log) sealed: Bits,
-    pub(in crate::log) regions: BTreeMap<Region, RegionLog>,
+    pub(in crate::log) regions: RegionLogs,
     pub(in crate::log) segments: Vec<Option<Segment>>,
     pub(in crate::log) free: Vec<u32>,
     pub(in crate::log) sequence: u64,
@@ -112,6 +113,7 @@ impl Logs {
         table: &[TableEntry],
     ) -> Logs {
         let Sizes { segment, header, positions, pool_limit, least_buffers } = Sizes::of(geometry, tuning);
+        let regions = geometry.layout().logs().map_or(0, |_| geometry.layout().region_count() as usize);
         Logs {
             segment_length: segment,
             header,
@@ -124,7 +126,7 @@ impl Logs {
             appending: 0,
             open: Bits::new(geometry.layout().region_count()),
             sealed: Bits::new(geometry.layout().region_count()),
-            regions: BTreeMap::new(),
+            regions: RegionLogs::new(regions, positions as usize),
             segments: Vec::new(),
             free: Vec::new(),
             sequence: first_sequence,
@@ -196,18 +198,17 @@ impl Logs {
     }
 
     pub(crate) fn region(&mut self, region: Region) -> &mut RegionLog {
-        let positions = self.positions as usize;
-        self.regions.entry(region).or_insert_with(|| RegionLog::new(positions))
+        self.regions.used(region)
     }
 
     /// Whether `stripe` (its number in the region) has records that are not in the parity.
     pub(crate) fn is_live(&self, region: Region, stripe: u32) -> bool {
-        self.regions.get(&region).is_some_and(|log| log.live.contains_key(&stripe))
+        self.regions.get(region).is_some_and(|log| log.live.contains_key(&stripe))
     }
 
     /// Whether `region` has, or may have, records that are not in the parity.
     pub(crate) fn region_is_live(&self, region: Region) -> bool {
-        self.regions.get(&region).is_some_and(|log| !log.live.is_empty() || log.load != LoadState::Known)
+        self.regions.get(region).is_some_and(|log| !log.live.is_empty() || log.load != LoadState::Known)
     }
 
     /// Whether any region has, or may have, records that are not in the parity.

@@ -20,7 +20,7 @@ impl Logs {
     /// If `region`'s log was lost with its member, it is emptied and the parity is recomputed from
     /// the data (§2).
     pub(crate) fn check_log_members(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
-        let idle = self.regions[&region].reintegrating.is_none();
+        let idle = self.regions[region].reintegrating.is_none();
         if idle && self.log_is_lost(cx, region) {
             self.discard_log(cx, durable, region);
         }

@@ -40,6 +40,7 @@ mod pump;
 mod records;
 mod recover;
 mod region;
+mod regions;
 mod reintegrate;
 mod reserve;
 mod ring;

@@ -57,7 +57,7 @@ impl Logs {
         let segments: usize =
             self.regions.values().map(|log| log.segments.iter().filter(|index| held(index)).count()).sum();
         let regions: Vec<Region> =
-            self.regions.iter().filter(|(_, log)| holding(log)).map(|(region, _)| *region).collect();
+            self.regions.iter().filter(|(_, log)| holding(log)).map(|(region, _)| region).collect();
         if regions.is_empty() {
             return Closing::Done;
         }
@@ -92,7 +92,7 @@ impl Logs {
         // session.
         let may_exceed = durable.session_is_known(cx);
         while let Some(region) = self.recoveries.queue(serving).front().copied() {
-            let waits = self.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
+            let waits = self.regions.get(region).is_some_and(|log| log.waits_for_recovery());
             if waits && !self.has_memory_to_recover(region, may_exceed) {
                 return false;
             }

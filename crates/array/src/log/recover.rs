@@ -45,12 +45,12 @@ impl Logs {
     /// a time, so memory for only these few is needed.
     pub(crate) fn start_recovery(&mut self) {
         let waiting = self.regions.iter().filter(|(_, log)| log.recovery.is_some());
-        self.recoveries.waiting = waiting.map(|(region, _)| *region).collect();
+        self.recoveries.waiting = waiting.map(|(region, _)| region).collect();
     }
 
     /// Hosts wait for `region`: it is recovered before regions that no host waits for.
     pub(crate) fn hasten_recovery(&mut self, region: Region) {
-        let waits = self.regions.get(&region).is_some_and(|log| log.waits_for_recovery());
+        let waits = self.regions.get(region).is_some_and(|log| log.waits_for_recovery());
         if waits && !self.recoveries.wanted.contains(&region) {
             self.recoveries.wanted.push_back(region);
         }
@@ -116,7 +116,7 @@ impl Logs {
 
     /// Where payloads are to be in memory: in their records' segments, or in buffers of their own.
     fn place_payloads(&mut self, cx: &mut Context, recovery: &Recovery, redo: &mut Redo) {
-        let segments = self.regions[&redo.region].segments.iter().map(|index| self.segment(*index));
+        let segments = self.regions[redo.region].segments.iter().map(|index| self.segment(*index));
         let in_memory: BTreeMap<u64, (BufferId, Sectors)> = segments
             .filter_map(|segment| Some((segment.buffer?, segment)))
             .flat_map(|(buffer, segment)| {
@@ -140,7 +140,7 @@ impl Logs {
 
     fn comparison_plan(&self, cx: &Context, redo: &Redo) -> Plan {
         let mut plan = Plan::of(Strategy::Redo);
-        let log = &self.regions[&redo.region];
+        let log = &self.regions[redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
         let mut reads: Vec<(u32, Span, &Committed)> = Vec::new();
         for (index, span) in &redo.payloads {
@@ -206,7 +206,7 @@ impl Logs {
     /// Finds the place of each sector in its chain. The returned plan xors in the missing
     /// differences and writes the sectors that changed.
     fn compare_with_records(&self, cx: &Context, redo: &mut Redo, sums: &[u64]) -> Plan {
-        let log = &self.regions[&redo.region];
+        let log = &self.regions[redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
         let mut plan = Plan::of(Strategy::Redo);
         redo.fill_blanks(&mut plan, recovery);
@@ -402,7 +402,7 @@ impl Logs {
         failures: &[FailedAccess],
     ) {
         let (units, block) = (cx.geometry.layout().data_units() + 1, cx.geometry.block());
-        let recovery = self.regions[&region].recovery.as_ref().expect("there is something to redo");
+        let recovery = self.regions[region].recovery.as_ref().expect("there is something to redo");
         let hit = |part: &(u32, Unit, Columns)| {
             let run = Run { stripe: part.0, unit: part.1, columns: part.2, buffer: BufferId::ZEROES };
             let (slot, at) = self.run_at(cx, region, &run);

@@ -71,16 +71,17 @@ impl Logs {
             let one_a_log = |region: &Region| {
                 let slot = commit_slot(cx, *region);
                 let mut running = self.regions.iter().filter(|(_, log)| log.reintegrating.is_some());
-                !cx.geometry.is_journaled() || running.all(|(other, _)| commit_slot(cx, *other) != slot)
+                !cx.geometry.is_journaled() || running.all(|(other, _)| commit_slot(cx, other) != slot)
             };
             let mut queue = self.queue.iter();
             let free = queue.position(|region| {
                 // Records that were given up count after a crash until it is durable that they do
                 // not: the table must not say before that they are in the parity.
                 let given_up = cx.geometry.is_journaled() && !durable.bitmap().resync_is_durable(*region);
-                // One at a time tells of its parity; one that a crash cut off, before all others.
+                // Of the regions of one commit log, one at a time has intents in it, and one whose
+                // reintegration a crash interrupted comes first.
                 let slot = commit_slot(cx, *region);
-                let log = &self.regions[region];
+                let log = &self.regions[*region];
                 let busy = self.commits.exist() && !self.commits.intents_are_over(slot);
                 log.holders == 0 && one_a_log(region) && !given_up && (!busy || log.half_done.is_some())
             });
@@ -91,12 +92,12 @@ impl Logs {
     }
 
     fn start_reintegration(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
-        let log = &self.regions[&region];
+        let log = &self.regions[region];
         let begun = log.half_done.as_ref().map(|half| half.newest);
         let (applies, mut newest) = self.collect_applies(cx, region, begun.unwrap_or(u64::MAX));
         let half = self.take_half_done(region);
         let mut applies = without_done(applies, &half.done);
-        let memory: Vec<(u32, BufferId)> = self.regions[&region]
+        let memory: Vec<(u32, BufferId)> = self.regions[region]
             .segments
             .iter()
             .filter_map(|index| Some((*index, self.segment(*index).buffer?)))
@@ -181,7 +182,7 @@ impl Logs {
 
     /// Whether there are records newer than those that are being reintegrated.
     fn has_newer_records(&self, region: Region) -> bool {
-        let log = &self.regions[&region];
+        let log = &self.regions[region];
         let newest = log.reintegrating.as_ref().expect("it is under way").newest;
         let mut records = log.segments.iter().flat_map(|index| &self.segment(*index).records);
         records.any(|record| record.sequence > newest)

@@ -117,7 +117,7 @@ impl Logs {
     }
 
     pub(in crate::log) fn region_buffers(&self, region: Region) -> u32 {
-        let log = self.regions.get(&region);
+        let log = self.regions.get(region);
         log.map_or(0, |log| {
             log.segments.iter().filter(|index| self.segment(**index).buffer.is_some()).count() as u32
         })
@@ -125,7 +125,7 @@ impl Logs {
 
     /// The number of buffers, beyond the open one, that `fragments` would take.
     pub(in crate::log) fn buffers_needed(&self, region: Region, fragments: &[Fragment]) -> u32 {
-        let open = self.regions.get(&region).and_then(|log| log.open).map(|index| self.segment(index));
+        let open = self.regions.get(region).and_then(|log| log.open).map(|index| self.segment(index));
         let (mut left, mut records) = open.map_or((Sectors::ZERO, 0), |segment| {
             (self.payload() - segment.used, self.most_records() - segment.reserved)
         });
@@ -206,7 +206,7 @@ impl Logs {
 
     /// The open segments of regions that are not being recovered.
     pub(in crate::log) fn open_segments(&self) -> impl Iterator<Item = u32> + '_ {
-        let logs = self.open.iter().map(|region| &self.regions[&region]);
+        let logs = self.open.iter().map(|region| &self.regions[region]);
         logs.filter(|log| log.recovery.is_none()).filter_map(|log| log.open)
     }
 

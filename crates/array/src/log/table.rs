@@ -19,10 +19,10 @@ impl Logs {
         let mut table: Vec<TableEntry> =
             last.map(|(applied, stored)| TableEntry { applied: *applied, stored: *stored }).collect();
         let read: Vec<Region> =
-            self.regions.iter().filter(|(_, log)| log.is_read()).map(|(region, _)| *region).collect();
+            self.regions.iter().filter(|(_, log)| log.is_read()).map(|(region, _)| region).collect();
         for region in read {
             let entry = &mut table[region.as_usize()];
-            let RegionLog { counted, given_up, .. } = self.regions[&region];
+            let RegionLog { counted, given_up, .. } = self.regions[region];
             if let Some(stored) = given_up {
                 entry.stored = stored;
                 continue;
@@ -71,7 +71,7 @@ impl Logs {
     /// position, or failed to be written, may or may not be there after a crash: neither it nor any
     /// newer segment is counted.
     pub(in crate::log) fn count_stored(&mut self, region: Region, applied: u64) -> Stored {
-        let log = &self.regions[&region];
+        let log = &self.regions[region];
         let segments = || log.segments.iter().map(|index| self.segment(*index));
         let unsure = segments().filter(|segment| segment.state != SegmentState::Stored && segment.stamp > 0);
         let oldest = unsure.map(|segment| segment.stamp).min();

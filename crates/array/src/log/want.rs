@@ -29,7 +29,7 @@ impl Logs {
     /// Reintegrates all regions that have live records.
     pub(crate) fn want_all_parity(&mut self, cx: &mut Context) {
         let live: Vec<Region> =
-            self.regions.keys().copied().filter(|region| self.region_is_live(*region)).collect();
+            self.regions.regions().filter(|region| self.region_is_live(*region)).collect();
         live.into_iter().for_each(|region| self.want_parity(cx, region));
     }
 

@@ -222,6 +222,11 @@ impl Roster {
         self.member_at(slot).filter(|_| self.slots[slot.as_usize()].since <= turn)
     }
 
+    /// Whether every slot has had the same member, active, since `turn`.
+    pub(crate) fn is_whole_since(&self, turn: u64) -> bool {
+        !self.degraded && self.turn <= turn
+    }
+
     /// The slot of `member`, if it is in a slot and is believed.
     pub(crate) fn slot_of(&self, member: Member) -> Option<Slot> {
         let slots = self.slots();

@@ -50,7 +50,7 @@ impl Logs {
 
     /// `region` is about to be loaded.
     pub(crate) fn begin_recovery(&mut self, region: Region) {
-        let Some(log) = self.regions.get(&region) else { return };
+        let Some(log) = self.regions.get(region) else { return };
         let Some(recovery) = &log.recovery else { return };
         let buffers = self.recovery_buffers(recovery);
         self.recoveries.running += 1;
@@ -60,7 +60,7 @@ impl Logs {
     /// Whether there is memory to recover one more region. If recovery `may_exceed` the budget, a
     /// single region always gets memory, so that recovery comes to an end.
     pub(in crate::log) fn has_memory_to_recover(&self, region: Region, may_exceed: bool) -> bool {
-        let recovery = self.regions.get(&region).and_then(|log| log.recovery.as_deref());
+        let recovery = self.regions.get(region).and_then(|log| log.recovery.as_deref());
         let needs = recovery.map_or(0, |recovery| self.recovery_buffers(recovery));
         let Recoveries { running, taken, .. } = self.recoveries;
         let fits = running < RECOVERIES && self.in_memory + taken + needs <= self.pool_limit() / 2;

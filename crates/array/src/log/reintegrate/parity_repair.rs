@@ -58,7 +58,7 @@ impl Logs {
 
     /// Whether a committed write of `region` has left its data half written.
     pub(in crate::log) fn lacks_data(&self, region: Region) -> bool {
-        !self.regions[&region].unlanded.is_empty()
+        !self.regions[region].unlanded.is_empty()
     }
 
     /// Whether the job is a repair that a reintegration waits for.
@@ -150,7 +150,7 @@ impl Logs {
     /// to apply, and those that came after it.
     fn unapplied(&mut self, cx: &mut Context, region: Region, stripe: Stripe) -> Vec<Apply> {
         let (_, index) = cx.geometry.region_of(stripe);
-        let log = &self.regions[&region];
+        let log = &self.regions[region];
         let mut records: Vec<(Record, u32)> = Vec::new();
         for segment in &log.segments {
             let of_stripe = self.segment(*segment).records.iter().filter(|record| record.stripe == index);

@@ -344,7 +344,7 @@ impl Logs {
     /// The number of the record in the middle of those that a reintegration is about to take,
     /// unless it is the only one.
     pub(in crate::log) fn middle_record(&self, region: Region) -> Option<u64> {
-        let segments = self.regions[&region].segments.iter().map(|index| self.segment(*index));
+        let segments = self.regions[region].segments.iter().map(|index| self.segment(*index));
         let mut taken: Vec<u64> = segments
             .flat_map(|segment| segment.records[..segment.taken].iter().map(|record| record.sequence))
             .collect();

@@ -27,7 +27,7 @@ impl Logs {
     /// then requests that need the region's log are refused.
     pub(crate) fn stall_region(&mut self, cx: &mut Context, region: Region) {
         self.stall(cx, region);
-        let log = &self.regions[&region];
+        let log = &self.regions[region];
         let has_intents = log.recovery.as_ref().is_some_and(|recovery| recovery.has_intents());
         if has_intents || log.half_done.is_some() {
             self.block_commit_slot(cx, region);
@@ -39,7 +39,7 @@ impl Logs {
     /// Whether the region's log is as complete as before the reintegration, so that it can be
     /// suspended.
     pub(in crate::log) fn may_suspend(&self, cx: &Context, region: Region) -> bool {
-        let reintegration = self.regions[&region].reintegrating.as_ref().expect("it is under way");
+        let reintegration = self.regions[region].reintegrating.as_ref().expect("it is under way");
         let stood = |slot| cx.roster.member_since(slot, reintegration.turn).is_some();
         self.keeps_log_without_space(cx, region) && update::log_slots(cx.geometry.layout(), region).all(stood)
     }
@@ -74,14 +74,14 @@ impl Logs {
     /// Jobs that wait for a suspended reintegration look again.
     pub(crate) fn let_go_of_suspended(&mut self, cx: &mut Context) {
         let idle =
-            |region: &Region| self.regions[region].reintegrating.is_none() && self.is_suspended(cx, *region);
-        let suspended: Vec<Region> = self.regions.keys().copied().filter(idle).collect();
+            |region: &Region| self.regions[*region].reintegrating.is_none() && self.is_suspended(cx, *region);
+        let suspended: Vec<Region> = self.regions.regions().filter(idle).collect();
         for region in suspended {
             let log = self.region(region);
             log.queued = false;
             log.waiters.wake(&mut cx.runnable);
         }
         let regions = &self.regions;
-        self.queue.retain(|region| regions[region].queued);
+        self.queue.retain(|region| regions[*region].queued);
     }
 }

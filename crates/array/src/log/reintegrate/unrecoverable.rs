@@ -110,7 +110,7 @@ impl Logs {
             let stored = self.segment(*index).position.is_some();
             stored && self.segment_at(cx, region, *index) == (slot, failure.at)
         };
-        let Some(segment) = self.regions[&region].segments.iter().copied().find(stands_there) else {
+        let Some(segment) = self.regions[region].segments.iter().copied().find(stands_there) else {
             return Vec::new();
         };
         let block = cx.geometry.block();
@@ -125,7 +125,7 @@ impl Logs {
 
     /// The applies that are still to be done.
     fn remaining(&self, region: Region) -> Vec<Apply> {
-        let log = self.regions.get(&region);
+        let log = self.regions.get(region);
         let reintegration = log.and_then(|log| log.reintegrating.as_deref()).expect("it is under way");
         let runs = reintegration.passes.iter().flatten();
         runs.flat_map(|run| &reintegration.applies[run.applies.clone()]).copied().collect()

@@ -47,13 +47,19 @@ impl Results {
         self.rows[row].2 = self.rows[row].2.max(memory.unwrap_or(0));
     }
 
-    /// Returns the tables as text: rates with their ranges, ratios to the first row, accesses per
+    /// The row that ratios refer to: a server without an array, if it was measured.
+    fn reference(&self) -> Option<&(String, Vec<Cell>, u64)> {
+        let name = Target::NbdkitMemory.name();
+        self.rows.iter().find(|row| row.0 == name).or(self.rows.first())
+    }
+
+    /// Returns the tables as text: rates with their ranges, ratios to the reference, accesses per
     /// request.
     pub(super) fn render(&self, title: &str) -> String {
         let rates = self.table(|_, cell| cell.show());
         let ratios = self.table(|column, cell| {
-            let first = self.rows.first().map_or(0.0, |row| row.1[column].median());
-            format!("{:.2}", cell.median() / first)
+            let reference = self.reference().map_or(0.0, |row| row.1[column].median());
+            format!("{:.2}", cell.median() / reference)
         });
         let accesses = self.table(|column, cell| match (self.jobs[column].writes(), cell.requests) {
             (true, 1..) => {
@@ -68,7 +74,7 @@ impl Results {
             .filter(|row| row.2 > 0)
             .map(|row| format!("{} {} MiB", row.0, row.2 >> 20))
             .collect();
-        let reference = self.rows.first().map_or("", |row| row.0.as_str());
+        let reference = self.reference().map_or("", |row| row.0.as_str());
         format!(
             "{title}: requests/s (sequential: MiB/s), median [least–most]\n{rates}\n\
              {title}: median ÷ median of {reference}\n{ratios}\n\

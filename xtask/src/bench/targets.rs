@@ -107,9 +107,10 @@ impl Array {
 }
 
 impl Target {
-    /// All targets.
+    /// All targets, the default organization first.
     pub(super) fn all() -> Vec<Target> {
         let mut all = vec![
+            Target::Parlour(Array::new("parity-logging", 5, 256)),
             Target::NbdkitMemory,
             Target::NbdkitFile,
             Target::Parlour(Array::new("simple", 5, 192)),
@@ -119,7 +120,6 @@ impl Target {
             Target::Parlour(Array::new("raid10", 4, 384)),
             Target::Parlour(Array::new("raid4", 5, 192)),
             Target::Parlour(Array::new("raid5", 5, 192)),
-            Target::Parlour(Array::new("parity-logging", 5, 256)),
         ];
         if rustix::process::geteuid().is_root() {
             all.push(Target::Btrfs("raid1", 2, 1_024));

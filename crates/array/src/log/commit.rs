@@ -150,10 +150,9 @@ impl Logs {
         };
         let old = |index: &u32| {
             let segment = self.segment(*index);
-            segment.unfilled == 0 && segment.state == SegmentState::Open && {
-                let name = segment.commits.iter().copied().flatten().next();
-                name.is_some_and(|name| waited_for || in_older_half(name))
-            }
+            let can_be_closed = segment.unfilled == 0 && segment.state == SegmentState::Open;
+            let first = || segment.commits.iter().copied().flatten().next();
+            can_be_closed && first().is_some_and(|name| waited_for || in_older_half(name))
         };
         self.open_segments().find(old)
     }

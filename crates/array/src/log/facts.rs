@@ -49,9 +49,10 @@ impl Logs {
 
     /// Whether a segment of `region` is on a member that was failed.
     pub(crate) fn log_is_lost(&self, cx: &Context, region: Region) -> bool {
-        let Some(log) = self.regions.get(region).filter(|_| !cx.roster.is_whole_since(0)) else {
+        if cx.roster.is_whole_since(0) {
             return false;
-        };
+        }
+        let Some(log) = self.regions.get(region) else { return false };
         let lost = |index: &u32| {
             let segment = self.segment(*index);
             let stored = segment.state == SegmentState::Stored && !segment.records.is_empty();

@@ -222,7 +222,7 @@ impl Roster {
         self.member_at(slot).filter(|_| self.slots[slot.as_usize()].since <= turn)
     }
 
-    /// Whether every slot has had the same member, active, since `turn`.
+    /// Whether every slot is active, and no member has taken one after `turn`.
     pub(crate) fn is_whole_since(&self, turn: u64) -> bool {
         !self.degraded && self.turn <= turn
     }

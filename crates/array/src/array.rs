@@ -78,8 +78,9 @@ impl Array {
     }
 
     /// The next effect to carry out. Foreground work comes first.
+    #[inline]
     pub fn poll_effect(&mut self) -> Option<Effect> {
-        self.rooms.core.cx.poll_effect()
+        if self.rooms.core.cx.effects.are_handed_out() { None } else { self.rooms.core.cx.poll_effect() }
     }
 
     /// The parts of an effect that is not answered yet, in order: what it reads, writes or computes

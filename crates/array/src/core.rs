@@ -71,7 +71,7 @@ impl Core {
 
     /// Lets the logs go on. Returns whether they did anything.
     pub(crate) fn pump_logs(&mut self, hosts_wait: bool) -> bool {
-        self.logs.pump(&mut self.cx, &mut self.durable, hosts_wait)
+        self.logs.exist() && self.logs.pump(&mut self.cx, &mut self.durable, hosts_wait)
     }
 
     /// Commits the log records of a plan. Returns whether the plan may go on at once; if the

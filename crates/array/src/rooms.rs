@@ -76,25 +76,33 @@ impl Rooms {
     /// Takes the outcome of an effect, and of those that were merged into it.
     pub(crate) fn complete(&mut self, effect: EffectId, outcome: Outcome<'_>) {
         let merged = self.core.cx.effects.answered(effect);
-        for part in std::iter::once(effect).chain(merged) {
-            if self.is_abandoned() {
-                break;
-            }
-            self.answer_effect(part, outcome);
+        let mut goes_on = self.answer_effect(effect, outcome);
+        for part in merged {
             self.handle_signals();
+            goes_on |= self.answer_effect(part, outcome);
         }
-        self.work();
+        if goes_on {
+            self.work();
+        }
     }
 
-    fn answer_effect(&mut self, effect: EffectId, outcome: Outcome<'_>) {
-        let Answered { id, undurable, ends_phase } = self.core.cx.answer(effect, outcome);
-        if let Some(failure) = undurable {
-            self.maintenance.note_undurable(&mut self.core, &failure);
+    /// Takes the outcome of one effect. Returns whether that may let other jobs go on. While the
+    /// array serves, an answer that does not end its job's plan concerns this job alone.
+    fn answer_effect(&mut self, effect: EffectId, outcome: Outcome<'_>) -> bool {
+        if self.is_abandoned() {
+            return true;
         }
+        let Answered { id, undurable, ends_phase, unlists } = self.core.cx.answer(effect, outcome);
+        if let Some(failure) = &undurable {
+            self.maintenance.note_undurable(&mut self.core, failure);
+        }
+        let mut advanced = false;
         if ends_phase {
             let progress = self.core.cx.phase_done(id);
+            advanced = progress != Progress::Running;
             self.follow(id, progress);
         }
+        advanced || unlists || undurable.is_some() || self.core.cx.mode != Mode::Serving
     }
 
     /// The driver's timeout has come.
@@ -143,13 +151,21 @@ impl Rooms {
     /// whether one did. The order decides the order of effects.
     fn pump(&mut self) -> bool {
         let hosts_wait = !self.hosts.is_empty();
-        let busy = self.hosts.are_busy(self.core.cx.now);
         self.core.pump_memory()
-            || self.maintenance.pump(&mut self.core, busy)
+            || self.pump_maintenance()
             || self.retry_pool_waiters()
             || self.core.pump_logs(hosts_wait)
             || self.core.pump_metadata()
             || self.core.pump_stop(hosts_wait)
+    }
+
+    /// Lets maintenance go on, if there is any. Returns whether it did anything.
+    fn pump_maintenance(&mut self) -> bool {
+        let Rooms { core, maintenance, hosts } = self;
+        maintenance.is_wanted(&core.durable) && {
+            let busy = hosts.are_busy(core.cx.now);
+            maintenance.pump(core, busy)
+        }
     }
 
     /// Lets jobs that wait for a log buffer try again. Returns whether there were any.
@@ -166,9 +182,16 @@ impl Rooms {
     }
 
     /// Handles what components have signalled. Returns whether there was anything.
+    #[inline]
     fn handle_signals(&mut self) -> bool {
+        !self.core.cx.signals.is_empty() && self.handle_waiting()
+    }
+
+    fn handle_waiting(&mut self) -> bool {
         let mut any = false;
-        while let Some(signal) = self.core.cx.signals.pop().filter(|_| !self.is_abandoned()) {
+        while !self.is_abandoned()
+            && let Some(signal) = self.core.cx.signals.pop()
+        {
             any = true;
             self.handle(signal);
         }

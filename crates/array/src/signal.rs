@@ -73,6 +73,10 @@ impl Signals {
         self.fresh.push(signal);
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.fresh.is_empty() && self.waiting.is_empty()
+    }
+
     /// The signal to handle next.
     pub(crate) fn pop(&mut self) -> Option<Signal> {
         while let Some(signal) = self.fresh.pop() {

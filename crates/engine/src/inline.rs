@@ -15,6 +15,8 @@ const LIMIT: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct Inline {
     done: Vec<Done>,
+    /// The batch that is being carried out. (It is kept for its memory.)
+    batch: Vec<Access>,
 }
 
 impl Inline {
@@ -28,7 +30,8 @@ impl Inline {
     /// in `batch`.
     pub(crate) fn run(&mut self, batch: &mut Vec<Access>) {
         let round = Round::begin();
-        for mut access in std::mem::take(batch) {
+        std::mem::swap(batch, &mut self.batch);
+        for mut access in self.batch.drain(..) {
             match perform_at_once(&mut access, round) {
                 Some(result) => self.done.push(access.finish(result)),
                 None => batch.push(access),

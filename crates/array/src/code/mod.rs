@@ -254,6 +254,14 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_tolerance_is_what_the_worst_losses_leave() {
+        assert_eq!(double().tolerance(), 2);
+        assert_eq!(halves().tolerance(), 1, "unit 0 is in one sum only");
+        assert_eq!(Table::of(2, vec![vec![1, 0], vec![1, 0]]).tolerance(), 0, "unit 1 is in none");
+        assert_eq!(Table::new(Code::Copy, 1, 3).tolerance(), 3);
+    }
+
     /// Any two units may be lost.
     #[test]
     fn two_check_units_that_differ_enough_make_up_for_any_two() {

@@ -334,12 +334,12 @@ impl Durable {
 
     fn bitmap_is_due(&self, cx: &Context) -> bool {
         let versions = self.bitmap.versions();
+        let joining = || versions.is_before_both() && self.both_banks_may_be_written(cx);
         // An opening that does not come to its end writes no bitmap. While an exclusion is not
         // durable, no new bitmap is written: after a crash the excluded member would be called
         // older than the others, although it has missed nothing.
-        let may_begin = !self.barrier() || self.is_beginning() && versions.is_before_first();
-        let joining = versions.is_before_both() && self.both_banks_may_be_written(cx);
-        (self.bitmap.is_wanted() || joining) && !versions.is_writing() && may_begin
+        let may_begin = || !self.barrier() || self.is_beginning() && versions.is_before_first();
+        (self.bitmap.is_wanted() || joining()) && !versions.is_writing() && may_begin()
     }
 
     /// Applied records must be durable in the parity of members that are believed; a member whose
@@ -347,14 +347,14 @@ impl Durable {
     fn table_is_due(&self, cx: &Context) -> bool {
         let versions = self.tables.versions();
         let joining =
-            cx.geometry.is_journaled() && versions.is_before_both() && self.both_banks_may_be_written(cx);
+            || cx.geometry.is_journaled() && versions.is_before_both() && self.both_banks_may_be_written(cx);
         // (The first table of a session says nothing new.)
-        let begins = self.is_beginning() && versions.is_before_first();
-        let excluded = !self.barrier() || begins;
+        let begins = || self.is_beginning() && versions.is_before_first();
         // Parity on the bad-block log, and blocks that could not be compared, may lack records.
         // That must be durable before the table says that the records are applied.
-        let listed = self.bad_blocks.additions_are_durable(cx.roster.listed());
-        (self.tables.is_wanted() || joining) && excluded && listed && !versions.is_writing()
+        let listed = || self.bad_blocks.additions_are_durable(cx.roster.listed());
+        let wanted = self.tables.is_wanted() || joining();
+        wanted && (!self.barrier() || begins()) && listed() && !versions.is_writing()
     }
 
     /// Reads superblocks of all members that are written to.

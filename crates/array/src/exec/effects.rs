@@ -18,6 +18,8 @@ pub(crate) struct Effects {
     writes: bool,
     /// By class.
     waiting: [VecDeque<EffectId>; 5],
+    /// The length of all of these.
+    queued: usize,
     /// For an effect that was handed out: the effects that were merged into it.
     merged: BTreeMap<EffectId, Vec<EffectId>>,
     /// The number of effects that the driver has not answered yet.
@@ -27,7 +29,7 @@ pub(crate) struct Effects {
 impl Effects {
     /// Without effects; `writes` says whether members may be written to.
     pub(crate) fn new(writes: bool) -> Effects {
-        Effects { writes, waiting: Default::default(), merged: BTreeMap::new(), flying: 0 }
+        Effects { writes, waiting: Default::default(), queued: 0, merged: BTreeMap::new(), flying: 0 }
     }
 
     /// Queues `effect`, which carries out `action`.
@@ -37,11 +39,18 @@ impl Effects {
     pub(super) fn push(&mut self, class: Class, effect: EffectId, action: Action) {
         assert!(self.writes || !action.changes(), "an array that is opened read-only writes nothing");
         self.waiting[class as usize].push_back(effect);
+        self.queued += 1;
+    }
+
+    /// Whether no effect waits to be handed out.
+    pub(crate) fn are_handed_out(&self) -> bool {
+        self.queued == 0
     }
 
     /// The next effect of the first class that has any.
     pub(super) fn pop(&mut self) -> Option<EffectId> {
         let effect = self.waiting.iter_mut().find_map(VecDeque::pop_front)?;
+        self.queued -= 1;
         self.flying += 1;
         Some(effect)
     }
@@ -69,6 +78,7 @@ impl Effects {
             merged.push(*id);
             false
         });
+        self.queued -= merged.len();
         if !merged.is_empty() {
             self.merged.insert(first, merged);
         }
@@ -84,6 +94,7 @@ impl Effects {
     /// Drops all effects that are not handed out yet.
     pub(crate) fn forget(&mut self) {
         self.waiting.iter_mut().for_each(VecDeque::clear);
+        self.queued = 0;
     }
 
     /// Whether the driver has no effects.

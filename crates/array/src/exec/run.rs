@@ -20,6 +20,8 @@ pub(crate) struct Answered {
     pub(crate) undurable: Option<FailedAccess>,
     /// Whether the effect was the last of its phase.
     pub(crate) ends_phase: bool,
+    /// Whether blocks are no longer unreadable, which is to be recorded.
+    pub(crate) unlists: bool,
 }
 
 impl Context {
@@ -204,15 +206,15 @@ impl Context {
             }
             _ => None,
         };
-        if let Some(action) = written.filter(|_| !job.plan.keeps_listed) {
-            job.unlisted |= self.roster.note_written(action);
-        }
+        let written = written.filter(|_| !job.plan.keeps_listed);
+        let unlists = written.is_some_and(|action| self.roster.note_written(action));
+        job.unlisted |= unlists;
         self.roster.note_answered(action);
         let undurable = match outcome {
             Outcome::Failed(fault) => Some(FailedAccess::new(fault, action)),
             _ => None,
         };
-        Answered { id, undurable: undurable.filter(|failure| failure.undurable), ends_phase }
+        Answered { id, undurable: undurable.filter(|failure| failure.undurable), ends_phase, unlists }
     }
 
     /// The slices of an effect, in order, and the metadata to which those of

@@ -17,7 +17,6 @@ use crate::mode::Mode;
 use crate::plan::Content;
 use crate::request::{Operation, Request, RequestError};
 use crate::roster::SlotState;
-use crate::signal::Signal;
 use parlour_units::{Sectors, Stripe};
 
 impl Hosts {
@@ -105,7 +104,7 @@ impl Hosts {
                 self.resume_hosts(core);
             }
         }
-        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+        self.host_job_done(core, host, Ok(()));
     }
 
     /// One of a request's jobs is done.

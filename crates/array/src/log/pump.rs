@@ -13,9 +13,6 @@ impl Logs {
     /// reintegrations. `hosts_wait` says whether some request is not answered yet. Returns whether
     /// it did anything.
     pub(crate) fn pump(&mut self, cx: &mut Context, durable: &mut Durable, hosts_wait: bool) -> bool {
-        if !self.exist() {
-            return false;
-        }
         if !self.pool_waiters.is_empty() && self.relieve_pool(cx, durable)
             || self.pump_commits(cx, durable)
             || self.pump_recovery(cx, durable, hosts_wait)

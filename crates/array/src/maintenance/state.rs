@@ -48,8 +48,12 @@ pub(super) struct Scrub {
 impl Maintenance {
     /// Whether there is anything to do that waits for hosts to be idle.
     pub(crate) fn has_work(&self, cx: &Context, durable: &Durable) -> bool {
-        let waits = self.rebuild.is_some() || self.scrub.is_some();
-        cx.mode == Mode::Serving && (waits || durable.bitmap().resync_count() > 0)
+        cx.mode == Mode::Serving && self.is_wanted(durable)
+    }
+
+    /// Whether a rebuild, a scrub or a resync is wanted or under way.
+    pub(crate) fn is_wanted(&self, durable: &Durable) -> bool {
+        self.rebuild.is_some() || self.scrub.is_some() || durable.bitmap().resync_count() > 0
     }
 
     /// The report of the last scrub that has ended.

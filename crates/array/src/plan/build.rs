@@ -2,9 +2,9 @@
 
 use parlour_units::Unit;
 
-use super::Plan;
 use super::bands::Band;
 use super::view::{Old, StripeView};
+use super::{Plan, Source};
 use crate::columns::{Columns, Piece};
 use crate::tuning::Tuning;
 
@@ -33,6 +33,10 @@ pub(crate) struct Builder {
     pub(super) bands: Vec<(Band, Method)>,
     pub(super) plain: Vec<Band>,
     pub(super) reads: Vec<(Unit, Columns)>,
+    /// What the plan has read.
+    pub(super) old: Vec<Old>,
+    /// The check units that the plan has computed.
+    pub(super) computed: Vec<(Unit, Source)>,
 }
 
 impl Builder {
@@ -53,22 +57,21 @@ impl Builder {
     }
 
     /// Reads what the methods need, each unit into its own scratch buffer.
-    pub(super) fn read_phase(&self, plan: &mut Plan, view: StripeView<'_>, hull: Columns) -> Vec<Old> {
-        let mut read: Vec<Old> = Vec::new();
+    pub(super) fn read_phase(&mut self, plan: &mut Plan, view: StripeView<'_>, hull: Columns) {
+        self.old.clear();
         for (unit, columns) in &self.reads {
-            let old = match read.iter().find(|old| old.unit == *unit) {
+            let old = match self.old.iter().find(|old| old.unit == *unit) {
                 Some(old) => *old,
                 None => {
                     let source = plan.scratch(hull.length());
                     let old = Old::read(*unit, source, hull.from);
-                    read.push(old);
+                    self.old.push(old);
                     old
                 }
             };
             let location = view.locate(*unit, columns.from);
             plan.read(location.slot, location.at, old.span(*columns));
         }
-        read
     }
 }
 

@@ -8,8 +8,8 @@ use super::bands::{Band, bands};
 use super::build::{Builder, Method, merge};
 use super::combined;
 use super::pieces::{unmap, write_pieces};
-use super::view::{Lost, Old, StripeView, StripeWrite, is_whole};
-use super::{Plan, Source, Span, Strategy};
+use super::view::{Lost, StripeView, StripeWrite, is_whole};
+use super::{Plan, Span, Strategy};
 use crate::code::{Term, UnitSet};
 use crate::columns::Columns;
 
@@ -39,9 +39,9 @@ impl Builder {
             return Ok(());
         }
         let hull = self.hull();
-        let old = self.read_phase(plan, view, hull);
+        self.read_phase(plan, view, hull);
         plan.next_phase();
-        let checks = self.parity_phase(plan, view, write, hull, &old);
+        self.parity_phase(plan, view, write, hull);
         plan.next_phase();
         write_pieces(plan, view, write);
         // A check unit must be durable if it is a copy, or if it stands in for a missing data unit.
@@ -49,7 +49,7 @@ impl Builder {
         let copies = view.code().is_repetition();
         let check_durable = durable && (copies || view.any_data(view.missing));
         let write = StripeWrite { durable: check_durable, ..write };
-        self.write_checks(plan, view, write, hull, &checks);
+        self.write_checks(plan, view, write, hull);
         Ok(())
     }
 
@@ -123,22 +123,16 @@ impl Builder {
         }
     }
 
-    /// Computes check units, each into its own scratch buffer, which is returned. A copy of a data
-    /// unit needs no computation.
-    fn parity_phase(
-        &self,
-        plan: &mut Plan,
-        view: StripeView<'_>,
-        write: StripeWrite<'_>,
-        hull: Columns,
-        read: &[Old],
-    ) -> Vec<(Unit, Source)> {
-        let mut computed = Vec::new();
+    /// Computes check units, each into its own scratch buffer. A copy of a data unit needs no
+    /// computation.
+    fn parity_phase(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, hull: Columns) {
+        let mut computed = std::mem::take(&mut self.computed);
+        computed.clear();
         let sums = view.present_checks().filter(|check| view.code().repeats(*check).is_none());
         for check in sums {
             // A sum of old content has memory of its own: it may contain the check unit itself.
             let decodes = self.bands.iter().any(|(_, method)| *method == Method::Decode);
-            let result = match read.iter().find(|old| old.unit == check).filter(|_| !decodes) {
+            let result = match self.old.iter().find(|old| old.unit == check).filter(|_| !decodes) {
                 Some(old) => old.source,
                 None => plan.scratch(hull.length()),
             };
@@ -146,11 +140,11 @@ impl Builder {
                 let method = if decodes && method == Method::Modify { Method::Decode } else { method };
                 let place = band.columns;
                 let destination = Span::new(result, place.from - hull.from, place.length());
-                self.compute_check(plan, view, write, (&band, method), (check, destination), read);
+                self.compute_check(plan, view, write, (&band, method), (check, destination));
             }
             computed.push((check, result));
         }
-        computed
+        self.computed = computed;
     }
 
     /// Computes one band of a check unit.
@@ -161,12 +155,11 @@ impl Builder {
         StripeWrite { pieces, content, .. }: StripeWrite<'_>,
         (band, method): (&Band, Method),
         (check, destination): (Unit, Span),
-        read: &[Old],
     ) {
         let columns = band.columns;
         let old = |unit: Unit| {
             let known =
-                view.cached(unit, columns).or_else(|| read.iter().find(|old| old.unit == unit).copied());
+                view.cached(unit, columns).or_else(|| self.old.iter().find(|old| old.unit == unit).copied());
             known.expect("what a method needs was read or is cached").span(columns)
         };
         let new = |unit: Unit| {
@@ -199,26 +192,18 @@ impl Builder {
         self.bands.iter().copied().filter(move |(band, _)| !band.written.and(depends).is_empty())
     }
 
-    fn write_checks(
-        &mut self,
-        plan: &mut Plan,
-        view: StripeView<'_>,
-        write: StripeWrite<'_>,
-        hull: Columns,
-        computed: &[(Unit, Source)],
-    ) {
+    fn write_checks(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, hull: Columns) {
         let StripeWrite { pieces, content, durable } = write;
         for check in view.present_checks() {
-            let changed: Vec<(Unit, Columns)> =
-                self.changing(view, check).map(|(band, _)| (check, band.columns)).collect();
-            self.reads.clear();
-            self.reads.extend(changed);
-            merge(&mut self.reads);
-            let result = computed.iter().find(|(unit, _)| *unit == check).map(|(_, source)| *source);
+            let mut changed = std::mem::take(&mut self.reads);
+            changed.clear();
+            changed.extend(self.changing(view, check).map(|(band, _)| (check, band.columns)));
+            merge(&mut changed);
+            let result = self.computed.iter().find(|(unit, _)| *unit == check).map(|(_, source)| *source);
             if self.copies_in_turn && result.is_none() {
                 plan.next_phase();
             }
-            for (_, columns) in &self.reads {
+            for (_, columns) in &changed {
                 let span = match result {
                     Some(source) => Span::new(source, columns.from - hull.from, columns.length()),
                     None => {
@@ -230,6 +215,7 @@ impl Builder {
                 let location = view.locate(check, columns.from);
                 plan.write(location.slot, location.at, span, durable);
             }
+            self.reads = changed;
         }
     }
 

@@ -204,7 +204,7 @@ impl Builder {
         }
         merge(&mut self.reads);
         let hull = self.hull();
-        let old = self.read_phase(plan, view, hull);
+        self.read_phase(plan, view, hull);
         plan.strategy = Strategy::LoggedOverwrite;
         plan.next_phase();
         for (index, fragment) in fragments.iter().enumerate() {
@@ -215,7 +215,7 @@ impl Builder {
                 match written {
                     Some(piece) => content.span(piece, columns),
                     None => {
-                        let old = old.iter().find(|old| old.unit == unit);
+                        let old = self.old.iter().find(|old| old.unit == unit);
                         old.expect("what is not written was read").span(columns)
                     }
                 }

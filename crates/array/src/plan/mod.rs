@@ -399,24 +399,34 @@ impl Plan {
 
     /// `destination` = the sum of the terms: what each span holds, times a coefficient.
     pub(crate) fn sum(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
-        self.xor(destination, with(terms.clone(), 1));
-        self.add_multiples(destination, terms);
+        let mut multiples = false;
+        self.xor(destination, with(terms.clone(), 1, &mut multiples));
+        self.add_multiples(destination, terms, multiples);
     }
 
     /// The sum of the terms is added to `destination`.
     pub(crate) fn add(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
-        self.xor_into(destination, with(terms.clone(), 1));
-        self.add_multiples(destination, terms);
+        let mut multiples = false;
+        self.xor_into(destination, with(terms.clone(), 1, &mut multiples));
+        self.add_multiples(destination, terms, multiples);
     }
 
-    /// Adds the terms whose coefficient is not 1. (Computations keep their order.)
-    fn add_multiples(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
+    /// Adds the terms whose coefficient is not 1, if there are any. (Computations keep their order.)
+    fn add_multiples(
+        &mut self,
+        destination: Span,
+        terms: impl IntoIterator<Item = (Span, u8)> + Clone,
+        mut any: bool,
+    ) {
+        if !any {
+            return;
+        }
         let mut coefficients: Vec<u8> =
             terms.clone().into_iter().map(|(_, by)| by).filter(|by| *by > 1).collect();
         coefficients.sort_unstable();
         coefficients.dedup();
         for coefficient in coefficients {
-            self.accumulate(destination, coefficient, with(terms.clone(), coefficient));
+            self.accumulate(destination, coefficient, with(terms.clone(), coefficient, &mut any));
         }
     }
 
@@ -461,9 +471,17 @@ impl Plan {
     }
 }
 
-/// The spans of the terms with this coefficient.
-fn with(terms: impl IntoIterator<Item = (Span, u8)>, coefficient: u8) -> impl Iterator<Item = Span> {
-    terms.into_iter().filter(move |(_, by)| *by == coefficient).map(|(span, _)| span)
+/// The spans of the terms with this coefficient. When all were taken, `others` says whether there
+/// are terms with other ones.
+fn with(
+    terms: impl IntoIterator<Item = (Span, u8)>,
+    coefficient: u8,
+    others: &mut bool,
+) -> impl Iterator<Item = Span> {
+    terms.into_iter().filter_map(move |(span, by)| {
+        *others |= by != coefficient;
+        (by == coefficient).then_some(span)
+    })
 }
 
 #[cfg(test)]

@@ -38,6 +38,26 @@ fn a_member_whose_regions_are_not_resynced_is_needed_until_they_are() {
     }
 }
 
+/// What can be resynced depends on the members. Those that were passed over are found again when a
+/// member more is whole.
+#[test]
+fn regions_that_lack_a_member_are_resynced_once_it_is_replaced() {
+    for name in ["raid5", "raid4"] {
+        let mut setup = Setup::named(name, 4);
+        // The parity of all regions is still to be computed.
+        setup.zeroed = false;
+        let mut world = World::new(&setup, SEED);
+        world.disks[1].dead = true;
+        let _ = world.write_now(0, &payload(&mut Random(3), 300));
+        world.settle();
+        assert!(world.array.status().resync.is_some(), "{name}: it is not complete");
+        world.replace(1);
+        world.settle();
+        assert!(world.array.status().resync.is_none(), "{name}");
+        assert_eq!(world.array.unsynced_regions(), 0, "{name}");
+    }
+}
+
 #[test]
 fn a_member_is_needed_where_anothers_block_cannot_be_read() {
     let mut world = World::new(&Setup::named("raid5", 4), SEED);

@@ -39,6 +39,17 @@ fn the_list_outlasts_a_stop_and_a_cut_of_power() {
     }
 }
 
+/// All members are flushed before the list is written. One that fails to must be kept.
+#[test]
+fn a_list_is_written_again_if_a_flush_before_it_failed() {
+    for setup in setups() {
+        let mut scene = Scene::disturbed(&setup, 1, |world, slot| world.disk_at(slot).flush_fails = true);
+        scene.world.settle();
+        scene.world = scene.world.reopen(true).unwrap();
+        scene.check();
+    }
+}
+
 /// Carries out all effects except writes of superblocks.
 fn step_without_superblocks(world: &mut World) {
     let copies = Geometry::superblocks_at(Sectors::new(world.setup.member_length));

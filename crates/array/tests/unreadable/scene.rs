@@ -75,6 +75,12 @@ impl Scene {
     /// One sector of a unit cannot be read, and the member with another unit of its stripe
     /// (`second`) is replaced.
     pub(crate) fn new(setup: &Setup, second: u16) -> Scene {
+        Scene::disturbed(setup, second, |_, _| ())
+    }
+
+    /// The same; `disturb` gets the array, and the slot of the unit that cannot be read, before the
+    /// rebuild goes on.
+    pub(crate) fn disturbed(setup: &Setup, second: u16, disturb: impl FnOnce(&mut World, u16)) -> Scene {
         let (mut world, content) = full(setup);
         let geometry = world.array.geometry().clone();
         let layout = geometry.layout();
@@ -82,6 +88,7 @@ impl Scene {
         let bad = geometry.data_start() + first.at.from_start() + Sectors::new(COLUMN);
         world.disk_at(first.slot.get()).unreadable.insert(bad.get());
         world.replace(layout.locate(Stripe::new(STRIPE), Unit::new(second)).slot.get());
+        disturb(&mut world, first.slot.get());
         world
             .settle_until(|world| world.array.status().members.iter().all(|member| member.state == "active"));
         let data = u64::from(layout.data_units());

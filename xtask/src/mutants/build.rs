@@ -17,6 +17,8 @@ use crate::workspace::{cargo, root, target};
 
 /// The integration tests of the fault tester that are run. Its seeds are run by a separate program.
 const FAULT_TESTS: [&str; 2] = ["exhaustive", "stories"];
+/// The tests' own code and layout are built too: they are judged with the others.
+const FEATURES: [&str; 2] = ["--features", "parlour-array/test-choices"];
 /// The name of the program that runs seeds.
 const SEEDS: &str = "first_violation";
 
@@ -96,8 +98,9 @@ struct Wrong {
 
 /// The compilation errors of the array's crate.
 fn check(copy: &Path) -> Result<Vec<Wrong>, MutantsError> {
-    let lines =
-        messages(cargo_in(copy, &["check", "--package", "parlour-array", "--message-format", "json"]))?;
+    let mut arguments = vec!["check", "--package", "parlour-array", "--message-format", "json"];
+    arguments.extend(FEATURES);
+    let lines = messages(cargo_in(copy, &arguments))?;
     let errors = lines.iter().filter(|line| line["message"]["level"] == "error");
     let places = errors.flat_map(|line| {
         let message = line["message"]["message"].as_str().unwrap_or_default();
@@ -154,6 +157,7 @@ fn programs(copy: &Path) -> Result<(PathBuf, Vec<(String, PathBuf)>), MutantsErr
     let packages = ["--package", "parlour-array", "--package", "parlour-fault"];
     let mut arguments = vec!["test", "--no-run", "--message-format", "json"];
     arguments.extend(packages);
+    arguments.extend(FEATURES);
     let lines = messages(cargo_in(copy, &arguments))?;
     let (mut seeds, mut tests) = (None, Vec::new());
     for line in &lines {

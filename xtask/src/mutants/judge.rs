@@ -52,13 +52,16 @@ struct Step {
     name: String,
     program: PathBuf,
     arguments: Vec<String>,
-    /// Its time limit.
+    /// The limit of its processor time.
     limit: Duration,
 }
 
 /// The limit of memory: more than any test needs, and little enough for the machine. A change may
 /// allocate without end.
 const KIBIBYTES: u32 = 8 << 20;
+
+/// The limit in seconds of a test that has not been timed.
+const A_DAY: u64 = 86_400;
 
 /// Returns the verdicts on `mutants`. Verdicts in `file` are reused, and new ones are added to it.
 pub(crate) fn judge(
@@ -152,9 +155,10 @@ fn verdict(number: u32, built: &Built, steps: &[Step]) -> Result<Verdict, Mutant
 
 /// Whether a test passes with a change within its time limit.
 fn passes(number: u32, built: &Built, step: &Step) -> Result<bool, MutantsError> {
+    let seconds = step.limit.as_secs().min(A_DAY);
     let mut command = Command::new("sh");
     command
-        .args(["-c", &format!("ulimit -v {KIBIBYTES} && exec \"$0\" \"$@\"")])
+        .args(["-c", &format!("ulimit -v {KIBIBYTES} && ulimit -t {seconds} && exec \"$0\" \"$@\"")])
         .arg(&step.program)
         .args(&step.arguments)
         .current_dir(built.folder.join("crates/array"))
@@ -173,7 +177,9 @@ fn passes(number: u32, built: &Built, step: &Step) -> Result<bool, MutantsError>
         if let Some(status) = child.try_wait().map_err(failed)? {
             return Ok(status.success());
         }
-        if start.elapsed() > step.limit {
+        // A test that waits for ever uses no processor time. (Nor does one of which the machine
+        // takes the processor away, for a time.)
+        if start.elapsed() > step.limit.saturating_mul(10) {
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;
             return Ok(false);

@@ -411,7 +411,8 @@ impl Plan {
         self.add_multiples(destination, terms, multiples);
     }
 
-    /// Adds the terms whose coefficient is not 1, if there are any. (Computations keep their order.)
+    /// Adds the terms whose coefficient is not 1, if there are `any`. (Computations keep their
+    /// order.)
     fn add_multiples(
         &mut self,
         destination: Span,

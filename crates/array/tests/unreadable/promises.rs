@@ -43,7 +43,12 @@ fn the_list_outlasts_a_stop_and_a_cut_of_power() {
 #[test]
 fn a_list_is_written_again_if_a_flush_before_it_failed() {
     for setup in setups() {
-        let mut scene = Scene::disturbed(&setup, 1, |world, slot| world.disk_at(slot).flush_fails = true);
+        let mut scene = Scene::disturbed(&setup, 1, |world, slot| {
+            world.settle_until(|world| world.array.status().unreadable.get() > 0);
+            let flushes = world.pending.iter().any(|effect| matches!(effect.action, Action::Flush { .. }));
+            assert!(flushes, "the list is about to be written");
+            world.disk_at(slot).flush_fails = true;
+        });
         scene.world.settle();
         scene.world = scene.world.reopen(true).unwrap();
         scene.check();

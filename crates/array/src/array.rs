@@ -120,7 +120,8 @@ impl Array {
         self.rooms.complete(effect, outcome);
     }
 
-    /// When the driver must call [`Array::handle_timeout`], if it gives no other input before.
+    /// When the driver must call [`Array::handle_timeout`]. (Other inputs may do some of what is
+    /// due then, and change this time.)
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.rooms.timeout()
     }

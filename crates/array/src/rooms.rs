@@ -83,6 +83,8 @@ impl Rooms {
         }
         if goes_on {
             self.work();
+        } else {
+            assert!(self.core.cx.signals.is_empty(), "an answer that only counts signals nothing");
         }
     }
 

@@ -401,33 +401,28 @@ impl Plan {
     pub(crate) fn sum(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
         let mut multiples = false;
         self.xor(destination, with(terms.clone(), 1, &mut multiples));
-        self.add_multiples(destination, terms, multiples);
+        if multiples {
+            self.add_multiples(destination, terms);
+        }
     }
 
     /// The sum of the terms is added to `destination`.
     pub(crate) fn add(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
         let mut multiples = false;
         self.xor_into(destination, with(terms.clone(), 1, &mut multiples));
-        self.add_multiples(destination, terms, multiples);
+        if multiples {
+            self.add_multiples(destination, terms);
+        }
     }
 
-    /// Adds the terms whose coefficient is not 1, if there are `any`. (Computations keep their
-    /// order.)
-    fn add_multiples(
-        &mut self,
-        destination: Span,
-        terms: impl IntoIterator<Item = (Span, u8)> + Clone,
-        mut any: bool,
-    ) {
-        if !any {
-            return;
-        }
+    /// Adds the terms whose coefficient is not 1. (Computations keep their order.)
+    fn add_multiples(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
         let mut coefficients: Vec<u8> =
             terms.clone().into_iter().map(|(_, by)| by).filter(|by| *by > 1).collect();
         coefficients.sort_unstable();
         coefficients.dedup();
         for coefficient in coefficients {
-            self.accumulate(destination, coefficient, with(terms.clone(), coefficient, &mut any));
+            self.accumulate(destination, coefficient, with(terms.clone(), coefficient, &mut false));
         }
     }
 

@@ -183,6 +183,8 @@ pub(crate) struct StripeJob {
     pub(crate) probe: Probe,
     /// In a rebuild, resync or scrub: something in the stripe can be neither read nor computed.
     pub(crate) block_by_block: bool,
+    /// In a rebuild or resync: units that could not be read in the window.
+    pub(crate) unreadable: UnitSet,
     pub(crate) blind: Blind,
 }
 

@@ -1,6 +1,6 @@
 //! Creating an array's metadata, and opening an array from it.
 
-use parlour_units::{Instant, Region, Sector, Sectors, Slot};
+use parlour_units::{Instant, Region, Sector, Sectors, Slot, Unit};
 
 use crate::array::Array;
 use crate::assembly::{Assembly, AssemblyError};
@@ -248,14 +248,24 @@ fn trust(assembly: &Assembly, force: bool, map: &mut StoredBitmap) -> Result<boo
     if !force {
         return refuse_trust(assembly, taken_on_trust.len() as u32).map(|()| false);
     }
-    // With `force`, parity that stands in for missing data defines that data: it fits by
+    // With `force`, check units that stand in for missing data define that data: they fit by
     // definition. A rebuild that was under way starts over, so that this holds for the whole
-    // member. (With several sublogs, or several groups without logs, some stripes of a region have
-    // no unit on the missing member: those are still to be resynced.)
-    let all_stripes = assembly.geometry.layout().regions_are_whole();
+    // member. Other check units are still to be resynced.
     let starts_over = !taken_on_trust.is_empty();
-    taken_on_trust.into_iter().filter(|_| all_stripes).for_each(|region| map.resync.clear(region));
+    let gone = gone(assembly);
+    let fits = |region: &Region| fits_by_definition(&assembly.geometry, &gone, *region);
+    taken_on_trust.into_iter().filter(fits).for_each(|region| map.resync.clear(region));
     Ok(starts_over)
+}
+
+/// Whether each check unit of `region` that is not `gone` is needed to compute data that is.
+fn fits_by_definition(geometry: &Geometry, gone: &[Slot], region: Region) -> bool {
+    let layout = geometry.layout();
+    let stripes = (0..).map_while(|index| layout.stripe_in(region, index));
+    stripes.into_iter().all(|stripe| {
+        let is_gone = |unit: &Unit| gone.contains(&layout.locate(stripe, *unit).slot);
+        geometry.code().spare_checks(layout.units().filter(is_gone).collect()).is_empty()
+    })
 }
 
 /// The superblocks of a new session.

@@ -282,15 +282,26 @@ pub const SIMULATED: [NamedOrganization; 1] = [row(
 
 /// Rows for tests of what a layout and a code alone decide.
 #[cfg(feature = "test-choices")]
-const FOR_TESTS: &[NamedOrganization] = &[row(
-    "halves",
-    "two parities, each of half of the data",
-    LayoutChoice::Mirrored,
-    Code::Halves,
-    Update::InPlace,
-    ReadChoice::Direct,
-    Copies::One,
-)];
+const FOR_TESTS: &[NamedOrganization] = &[
+    row(
+        "halves",
+        "two parities, each of half of the data",
+        LayoutChoice::Mirrored,
+        Code::Halves,
+        Update::InPlace,
+        ReadChoice::Direct,
+        Copies::One,
+    ),
+    row(
+        "halves-logging",
+        "two parities, each of half of the data, parity updates logged",
+        LayoutChoice::TwoChecks,
+        Code::Halves,
+        Update::Logged,
+        ReadChoice::Direct,
+        Copies::One,
+    ),
+];
 #[cfg(not(feature = "test-choices"))]
 const FOR_TESTS: &[NamedOrganization] = &[];
 

@@ -19,6 +19,8 @@ fn organization(layout: LayoutChoice) -> Organization {
         LayoutChoice::Cylinders => (Code::Xor, Update::Floating, ReadChoice::Direct),
         #[cfg(feature = "test-choices")]
         LayoutChoice::Mirrored => (Code::Halves, Update::InPlace, ReadChoice::Direct),
+        #[cfg(feature = "test-choices")]
+        LayoutChoice::TwoChecks => (Code::Halves, Update::Logged, ReadChoice::Direct),
         _ => (Code::Xor, Update::Logged, ReadChoice::Direct),
     };
     Organization { layout, code, update, read }
@@ -282,7 +284,7 @@ fn data_and_check_units_are_dealt_out_evenly() {
                 }
                 // Regions are placed as a whole: their number is a multiple of the number of
                 // members.
-                LayoutChoice::Regions => {
+                regions if regions.is_in_regions() => {
                     assert_eq!(geometry.layout().region_count() % u32::from(members), 0);
                     assert!(spread(&data) as f64 <= 0.02 * data[0] as f64, "{data:?}");
                     assert!(spread(&check) as f64 <= 0.02 * check[0] as f64, "{check:?}");
@@ -353,6 +355,7 @@ fn the_papers_array_wastes_under_one_part_in_a_hundred() {
     for (sublogs, track) in [(1, None), (6, None), (1, Some(48)), (6, Some(48))] {
         let tracks = 949 * 14u64;
         let request = parlour_array::layout::ShapeRequest {
+            checks: 1,
             members: 22,
             unit: Sectors::new(4),
             length: Sectors::new(tracks * 48),

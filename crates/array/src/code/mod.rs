@@ -76,10 +76,21 @@ impl Table {
         data.all(|unit| self.decode(unit, missing).is_some())
     }
 
+    /// The check units beside `missing` that are not needed to compute the missing data: whatever
+    /// the others hold, these can be computed from them. Of several possible choices, those with the
+    /// highest numbers.
+    pub(crate) fn spare_checks(&self, missing: UnitSet) -> UnitSet {
+        let present: Vec<Unit> = self.checks().filter(|check| !missing.has(*check)).collect();
+        present.into_iter().rev().fold(UnitSet::NONE, |spare, check| {
+            let more = spare.or(UnitSet::of(check));
+            if self.recovers(missing.or(more)) { more } else { spare }
+        })
+    }
+
     fn any_losses(&self) -> u16 {
         let checks = self.rows.len() as u16;
         // A copy of the same unit is left, whichever others are lost.
-        if self.data <= 1 {
+        if self.data <= 1 && self.copied.iter().all(Option::is_some) {
             return checks;
         }
         let survived = (1..=checks).take_while(|count| self.survives_any(UnitSet::NONE, 0, *count));
@@ -119,7 +130,8 @@ impl Table {
         (self.data..self.data + self.rows.len() as u16).map(Unit::new)
     }
 
-    fn coefficient(&self, check: Unit, data: Unit) -> u8 {
+    /// The coefficient of data unit `data` in check unit `check`.
+    pub(crate) fn coefficient(&self, check: Unit, data: Unit) -> u8 {
         self.rows[usize::from(check.get() - self.data)][usize::from(data.get())]
     }
 
@@ -252,6 +264,16 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_check_unit_is_spare_if_no_missing_data_needs_it() {
+        let xor = Table::new(Code::Xor, 3, 1);
+        let of = |table: &Table, missing: &[u16]| table.spare_checks(units(missing));
+        assert_eq!([of(&xor, &[]), of(&xor, &[1]), of(&xor, &[3])], [units(&[3]), units(&[]), units(&[])]);
+        assert_eq!(of(&halves(), &[0]), units(&[5]), "the first sum stands in for unit 0");
+        assert_eq!(of(&halves(), &[1]), units(&[5]), "either sum could stand in");
+        assert_eq!([of(&double(), &[2]), of(&double(), &[1, 2])], [units(&[5]), units(&[])]);
     }
 
     #[test]

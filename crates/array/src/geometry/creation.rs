@@ -326,8 +326,9 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
     let large = room >= LARGE_MEMBER;
     let small_segment = if room < Sectors::new(1 << 17) { Sectors::new(64) } else { Sectors::new(256) };
     let segment = creation.log.segment.unwrap_or(if large { Sectors::new(2_048) } else { small_segment });
+    let checks = creation.organization.layout.stripes().parities();
     let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
-    let most = members - 2;
+    let most = members - checks - 1;
     if sublogs == 0 || sublogs > most {
         return Err(CreationError::TooManySublogs { sublogs, members, most });
     }
@@ -337,6 +338,7 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
     }
     let request = ShapeRequest {
         members,
+        checks,
         unit: creation.unit,
         length: room,
         sublogs,

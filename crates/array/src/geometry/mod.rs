@@ -130,6 +130,19 @@ impl Geometry {
         samples.is_some_and(|mut samples| samples.all(|stripe| self.code.recovers(units(stripe))))
     }
 
+    /// The data units from which a check unit of a stripe is computed, each with its coefficient over
+    /// GF(2⁸) (1 for exclusive or, and for a copy).
+    pub fn terms(&self, check: Unit) -> impl Iterator<Item = (Unit, u8)> + '_ {
+        self.code.encode(check)
+    }
+
+    /// Whether the content of `unit` of a stripe can be computed without the units that are
+    /// `missing`.
+    pub fn can_compute(&self, unit: Unit, missing: impl Fn(Unit) -> bool) -> bool {
+        let missing = self.layout.units().filter(|unit| missing(*unit)).collect();
+        self.code.decode(unit, missing).is_some()
+    }
+
     /// Whether check units are copies that answer reads. (The parity of a stripe with one data unit
     /// has the same content, but may be behind its log.)
     pub fn keeps_copies(&self) -> bool {

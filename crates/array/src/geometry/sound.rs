@@ -86,7 +86,9 @@ impl StoredGeometry {
         let RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain } = *shape;
         let (members, unit) = (self.layout.group_members, self.layout.unit);
         require(unit < UNIT_END, "stripe unit")?;
-        require(sublogs >= 1 && sublogs.checked_add(2).is_some_and(|least| least <= members), "sublogs")?;
+        let checks = self.organization.layout.stripes().parities();
+        let least = sublogs.checked_add(checks + 1);
+        require(sublogs >= 1 && least.is_some_and(|least| least <= members), "sublogs")?;
         let sized = segment >= 8 * self.block && segment <= LARGEST_SEGMENT.get();
         require(sized && segment.is_multiple_of(self.block), "log segment")?;
         require(grain > 0 && grain <= LARGEST_SEGMENT.get(), "rounding of shares")?;
@@ -101,7 +103,7 @@ impl StoredGeometry {
         require(stripes > 0 && within(stripes, unit), "stripes of a region")?;
         let segments = u32::from(sublogs).checked_mul(sublog_segments).filter(|count| *count > 0);
         require(segments.is_some_and(|count| within(count, segment)), "segments of a sublog")?;
-        let regions = Regions::new(*shape, members, Sectors::new(unit));
+        let regions = Regions::new(*shape, (members, checks), Sectors::new(unit));
         require(regions.member_length().get() <= self.layout.length, "regions")
     }
 

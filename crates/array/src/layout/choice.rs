@@ -32,6 +32,9 @@ pub enum LayoutChoice {
     /// Two check units in each stripe, on the first members. Only for tests.
     #[cfg(feature = "test-choices")]
     Mirrored,
+    /// Regions, with two check units in each stripe. Only for tests.
+    #[cfg(feature = "test-choices")]
+    TwoChecks,
 }
 
 rows! {
@@ -50,6 +53,8 @@ rows! {
     Cylinders => rotated::CYLINDERS,
     #[cfg(feature = "test-choices")]
     Mirrored => super::mirrored::MIRRORED,
+    #[cfg(feature = "test-choices")]
+    TwoChecks => super::two_checks::TWO_CHECKS,
 }
 
 impl LayoutChoice {

@@ -18,6 +18,8 @@ mod regions;
 mod rotated;
 mod rule;
 mod striped;
+#[cfg(feature = "test-choices")]
+mod two_checks;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
@@ -167,14 +169,16 @@ impl Layout {
     /// (Stodolsky figures 8 and 9).
     fn regions(facts: &'static Facts, details: Details, request: LayoutRequest) -> Layout {
         let shape = details.regions.expect("a layout in regions is kept with its regions");
-        let regions = Regions::new(shape, request.group_members, Sectors::new(request.unit));
+        let check_units = facts.stripes.parities();
+        let unit = Sectors::new(request.unit);
+        let regions = Regions::new(shape, (request.group_members, check_units), unit);
         Layout {
             facts,
             groups: request.groups,
             group_members: request.group_members,
-            unit: Sectors::new(request.unit),
+            unit,
             data_units: regions.data_units(),
-            check_units: 1,
+            check_units,
             group_stripes: u64::from(shape.regions) * u64::from(shape.stripes),
             region_stripes: u64::from(shape.stripes),
             kind: Kind::Regions(regions),
@@ -192,9 +196,19 @@ impl Layout {
         self.check_units
     }
 
+    /// The check units of a stripe.
+    pub fn checks(&self) -> impl DoubleEndedIterator<Item = Unit> + Clone + use<> {
+        (self.data_units..self.data_units + self.check_units).map(Unit::new)
+    }
+
+    /// Units in a stripe.
+    pub fn width(&self) -> u16 {
+        self.data_units + self.check_units
+    }
+
     /// All units of a stripe, data units first.
     pub fn units(&self) -> impl DoubleEndedIterator<Item = Unit> + use<> {
-        (0..self.data_units + self.check_units).map(Unit::new)
+        (0..self.width()).map(Unit::new)
     }
 
     /// Whether `unit` holds hosts' data.
@@ -401,16 +415,6 @@ impl Layout {
         let (group, region) = self.region_in_group(region);
         let (group_of_slot, member) = self.in_group(slot);
         group == group_of_slot && regions.has_data(region, member)
-    }
-
-    /// Whether each stripe of a region has a unit in each slot that holds data of the region.
-    pub(crate) fn regions_are_whole(&self) -> bool {
-        match &self.kind {
-            // With several sublogs, a member is left out of each stripe.
-            Kind::Regions(regions) => regions.shape().sublogs == 1,
-            // A region is of consecutive stripes, which belong to the groups in turn.
-            Kind::Ruled(..) => self.groups == 1,
-        }
     }
 
     /// Stripes that show all ways in which units are placed; `None` if any units of a stripe are to

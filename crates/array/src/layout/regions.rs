@@ -1,9 +1,10 @@
 //! Regions: each is a small array with its own parity log (Stodolsky §2.1, figures 8 and 9).
 //!
 //! In a region, `sublogs` members hold the log and no data of the region; the others hold its data.
-//! Parity is striped block by block: over the data members alone when there is one sublog (figure
-//! 8), over all members when there are more (figure 9), never on a member that holds data of the
-//! same stripe. On each member a region is one piece: first its share of the parity, contiguous,
+//! Check units are striped block by block: over the data members alone when there is one sublog
+//! (figure 8), over all members when there are more (figure 9), never on a member that holds
+//! another unit of the same stripe. (The paper's figures have one check unit in each stripe: the
+//! parity.) On each member a region is one piece: first its share of the parity, contiguous,
 //! then its share of the data or a sublog. The roles rotate from region to region, so that all
 //! members have the same load if the number of regions is a multiple of the number of members.
 //!
@@ -47,6 +48,8 @@ pub struct RegionShape {
 pub struct ShapeRequest {
     /// Members in the group (N).
     pub members: u16,
+    /// Check units in each stripe.
+    pub checks: u16,
     /// The stripe unit.
     pub unit: Sectors,
     /// Each member's data area.
@@ -68,8 +71,8 @@ pub struct ShapeRequest {
 struct Spot {
     /// The role of the member: sublog members first, then data members.
     role: u16,
-    /// The number of units of the same kind (data or parity) that earlier stripes of the period
-    /// have there.
+    /// The number of units of the same kind (data or check units) that earlier stripes of the
+    /// period have there.
     rank: u32,
 }
 
@@ -78,6 +81,7 @@ struct Spot {
 pub struct Regions {
     shape: RegionShape,
     members: u16,
+    checks: u16,
     unit: Sectors,
     period: u32,
     /// By stripe in the period, then by unit.
@@ -104,8 +108,9 @@ pub(super) enum Found {
 }
 
 impl Regions {
-    pub(crate) fn new(shape: RegionShape, members: u16, unit: Sectors) -> Regions {
-        let pattern = Pattern::new(members, shape.sublogs);
+    /// Regions of this shape on so many members, with so many check units in each stripe.
+    pub(crate) fn new(shape: RegionShape, (members, checks): (u16, u16), unit: Sectors) -> Regions {
+        let pattern = Pattern::new(members, shape.sublogs, checks);
         let grain = Sectors::new(shape.grain);
         let share = |per_period: &[Vec<u32>], role: usize| {
             let ranks = &per_period[role];
@@ -127,6 +132,7 @@ impl Regions {
         let mut regions = Regions {
             shape,
             members,
+            checks,
             unit,
             period: pattern.period,
             spots: pattern.spots,
@@ -159,9 +165,14 @@ impl Regions {
         &self.shape
     }
 
-    /// The number of data units in a stripe: N − L − 1.
+    /// The number of data units in a stripe: N − L − 1 with one check unit.
     pub fn data_units(&self) -> u16 {
-        self.members - self.shape.sublogs - 1
+        self.members - self.shape.sublogs - self.checks
+    }
+
+    /// The units of a stripe.
+    fn width(&self) -> usize {
+        usize::from(self.data_units() + self.checks)
     }
 
     /// The number of log segments in a region.
@@ -226,10 +237,9 @@ impl Regions {
     pub(super) fn locate(&self, row: u64, unit: Unit) -> (u16, Sectors) {
         let stripes = u64::from(self.shape.stripes);
         let (region, stripe) = ((row / stripes) as u32, (row % stripes) as u32);
-        let width = usize::from(self.data_units()) + 1;
-        let spot = self.spots[(stripe % self.period) as usize * width + unit.as_usize()];
+        let spot = self.spots[(stripe % self.period) as usize * self.width() + unit.as_usize()];
         let role = usize::from(spot.role);
-        let is_parity = unit.get() == self.data_units();
+        let is_parity = unit.get() >= self.data_units();
         let (per_period, before) = match is_parity {
             true => (self.parity_at[role].len(), Sectors::ZERO),
             false => (self.data_at[role].len(), self.parity_share[role]),
@@ -273,21 +283,18 @@ impl Regions {
         if stripe >= u64::from(self.shape.stripes) {
             return Found::Unused;
         }
-        let unit = match is_parity {
-            true => Unit::new(self.data_units()),
-            false => self.data_unit_at(stripe, role),
-        };
+        let unit = self.unit_with(stripe, role, is_parity);
         let row = u64::from(region) * u64::from(self.shape.stripes) + stripe;
         Found::Unit { row, unit, offset: within % self.unit }
     }
 
-    fn data_unit_at(&self, stripe: u64, role: u16) -> Unit {
-        let width = usize::from(self.data_units()) + 1;
-        let first = (stripe % u64::from(self.period)) as usize * width;
-        let units = &self.spots[first..first + width - 1];
-        let index =
-            units.iter().position(|spot| spot.role == role).expect("the inverse table names a data unit");
-        Unit::new(index as u16)
+    /// The data unit or check unit of a stripe that the member with this role holds.
+    fn unit_with(&self, stripe: u64, role: u16, is_parity: bool) -> Unit {
+        let first = (stripe % u64::from(self.period)) as usize * self.width();
+        let data = usize::from(self.data_units());
+        let units = if is_parity { data..self.width() } else { 0..data };
+        let index = units.clone().find(|index| self.spots[first + index].role == role);
+        Unit::new(index.expect("the inverse table names a unit of this stripe") as u16)
     }
 
     /// The region whose piece covers `at` on `member`, and the distance from the start of the
@@ -315,11 +322,12 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// In each stripe one data member is left out, in turn from the last. With one sublog the
-    /// parity goes there. With several sublogs, of every N turns as many as there are data members
-    /// place the parity on the member left out, and the other turns place it on the sublog members.
-    /// This gives each member the same share.
-    fn new(members: u16, sublogs: u16) -> Pattern {
+    /// In each stripe as many data members are left out as there are check units, in turn from the
+    /// last. With one sublog the check units go there. With several sublogs, of every N turns as
+    /// many as there are data members place a check unit on its member left out, and the other
+    /// turns place it on the sublog members. Each check unit is a turn ahead of the one before, so
+    /// that no two are on one member. This gives each member the same share.
+    fn new(members: u16, sublogs: u16, checks: u16) -> Pattern {
         let data_members = members - sublogs;
         let turns = if sublogs == 1 { 1 } else { members };
         let period = u32::from(data_members) * u32::from(turns);
@@ -332,16 +340,19 @@ impl Pattern {
         };
         for stripe in 0..period {
             let left_out = data_members - 1 - (stripe % u32::from(data_members)) as u16;
-            let turn = (stripe / u32::from(data_members)) as u16;
-            let parity_role = match turn < data_members {
-                true => sublogs + left_out,
-                false => turn - data_members,
-            };
-            for step in 1..data_members {
-                let role = sublogs + (left_out + step) % data_members;
-                pattern.put(stripe, role, false);
+            let data_member = |step: u16| sublogs + (left_out + step) % data_members;
+            for step in checks..data_members {
+                pattern.put(stripe, data_member(step), false);
             }
-            pattern.put(stripe, parity_role, true);
+            for check in 0..checks {
+                let turn = (stripe / u32::from(data_members)) as u16;
+                let turn = if sublogs == 1 { 0 } else { (turn + check) % members };
+                let role = match turn < data_members {
+                    true => data_member(check),
+                    false => turn - data_members,
+                };
+                pattern.put(stripe, role, true);
+            }
         }
         pattern
     }
@@ -403,8 +414,8 @@ impl ShapeRequest {
     /// The largest `regions` regions that fit, and the part of the group's space that they waste.
     fn largest(&self, regions: u32) -> Option<(f64, RegionShape)> {
         let fits = |stripes: u32| {
-            let length = Regions::new(self.shape(regions, stripes), self.members, self.unit).member_length();
-            length <= self.length
+            let shape = self.shape(regions, stripes);
+            Regions::new(shape, (self.members, self.checks), self.unit).member_length() <= self.length
         };
         if !fits(1) {
             return None;

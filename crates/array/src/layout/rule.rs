@@ -15,6 +15,16 @@ pub(crate) enum Stripes {
     ManyDataUnits { checks: u16 },
 }
 
+impl Stripes {
+    /// The number of check units that are computed from several data units.
+    pub(crate) fn parities(self) -> u16 {
+        match self {
+            Stripes::Data | Stripes::OneDataUnit => 0,
+            Stripes::ManyDataUnits { checks } => checks,
+        }
+    }
+}
+
 /// What else members have room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {

@@ -181,7 +181,7 @@ impl Logs {
         content: &mut EntryContent,
         spans: &mut Vec<Span>,
     ) -> Vec<Record> {
-        let units = u64::from(cx.geometry.layout().data_units()) + 1;
+        let units = cx.geometry.layout().width();
         let stripe = cx.jobs.stripe(id).window.stripe;
         let stripe = cx.geometry.region_of(stripe).1;
         let job = cx.jobs.get_mut(id);
@@ -203,12 +203,12 @@ impl Logs {
             let columns = job.pieces[0].columns;
             let (kind, count) = match job.logging.method {
                 Some(LogMethod::Zero) => (RecordKind::Zero, 0),
-                _ => (RecordKind::Cancel, (columns.length().get() * units) as usize),
+                _ => (RecordKind::Cancel, columns.length().get() as usize * usize::from(units)),
             };
             let changes = sums.by_ref().take(count).map(|new| Change { old: 0, new }).collect();
             let start =
                 job.logging.reservations.first().map_or(Sectors::ZERO, |reservation| reservation.start);
-            add(Unit::new(units as u16 - 1), kind, columns, start, changes);
+            add(Unit::new(units - 1), kind, columns, start, changes);
             return records;
         }
         for (fragment, reservation) in job.logging.fragments.iter().zip(&job.logging.reservations) {

@@ -16,7 +16,7 @@ use crate::log::region::{LoadState, RegionLog};
 use crate::log::regions::RegionLogs;
 use crate::log::segment::Segment;
 use crate::tuning::{LogPool, Tuning};
-use parlour_units::{Region, Sectors, Slot, Unit};
+use parlour_units::{Region, Sectors, Slot};
 use std::collections::{BTreeSet, VecDeque};
 
 /// The logs of all regions.
@@ -219,10 +219,5 @@ impl Logs {
     /// Whether the headers of some region stay unknown until the array is opened again.
     pub(crate) fn any_stalled(&self) -> bool {
         self.regions.values().any(|log| log.load == LoadState::Stalled)
-    }
-
-    /// The unit that records of new parity name.
-    pub(crate) fn check_unit(geometry: &Geometry) -> Unit {
-        Unit::new(geometry.layout().data_units())
     }
 }

@@ -90,7 +90,7 @@ impl Logs {
 
     /// Which sectors of the next part are compared, and where the payloads of its records go.
     fn plan_comparison(&mut self, cx: &mut Context, region: Region, recovery: &Recovery) -> Redo {
-        let units = cx.geometry.layout().data_units() + 1;
+        let units = cx.geometry.layout().width();
         let (stripes, goes_on) = recovery.next_part(units);
         let mut redo = Redo {
             region,
@@ -235,8 +235,8 @@ impl Logs {
         }
         plan.next_phase();
         for (stripe, column) in torn {
-            match self.repair_parity(cx, &mut plan, redo, stripe, column) {
-                Ok(run) => changed.extend(run),
+            match self.repair_checks(cx, &mut plan, redo, stripe, column) {
+                Ok(runs) => changed.extend(runs),
                 Err(Lost) => verdict.lost = true,
             }
         }
@@ -261,16 +261,16 @@ impl Logs {
         plan
     }
 
-    /// A full-stripe write was cut off: each data sector is old or new, and the parity is computed
-    /// from the data as it is. Returns the run of the parity, if its member is there.
-    fn repair_parity(
+    /// A full-stripe write was cut off: each data sector is old or new, and the check units are
+    /// computed from the data as it is. Returns the runs of those whose members are there.
+    fn repair_checks(
         &self,
         cx: &Context,
         plan: &mut Plan,
         redo: &Redo,
         stripe: u32,
         column: Sectors,
-    ) -> Result<Option<usize>, Lost> {
+    ) -> Result<Vec<usize>, Lost> {
         let sector = Columns::new(column, column + Sectors::new(1));
         let of = |unit: Unit| {
             let here = |run: &Run| (run.stripe, run.unit) == (stripe, unit) && run.columns.contain(sector);
@@ -280,17 +280,15 @@ impl Logs {
             let run = &redo.runs[number];
             Span::new(Source::Buffer(run.buffer), column - run.columns.from, Sectors::new(1))
         };
-        let data = cx.geometry.layout().data_units();
-        let units: Option<Vec<Span>> = (0..data).map(|unit| of(Unit::new(unit)).map(span)).collect();
-        let parity = of(Unit::new(data));
-        match (parity, units) {
-            (None, _) => Ok(None),
-            (Some(_), None) => Err(Lost),
-            (Some(parity), Some(units)) => {
-                plan.xor(span(parity), units);
-                Ok(Some(parity))
-            }
+        let there = cx.geometry.layout().checks().filter_map(|check| Some((check, of(check)?)));
+        let mut repaired = Vec::new();
+        for (check, run) in there {
+            let term = |(unit, by)| Some((span(of(unit)?), by));
+            let terms: Option<Vec<(Span, u8)>> = cx.geometry.code().encode(check).map(term).collect();
+            plan.sum(span(run), terms.ok_or(Lost)?);
+            repaired.push(run);
         }
+        Ok(repaired)
     }
 
     /// One part of the region is brought up to its records.
@@ -401,7 +399,7 @@ impl Logs {
         stripes: &BTreeMap<u32, Vec<usize>>,
         failures: &[FailedAccess],
     ) {
-        let (units, block) = (cx.geometry.layout().data_units() + 1, cx.geometry.block());
+        let (units, block) = (cx.geometry.layout().width(), cx.geometry.block());
         let recovery = self.regions[region].recovery.as_ref().expect("there is something to redo");
         let hit = |part: &(u32, Unit, Columns)| {
             let run = Run { stripe: part.0, unit: part.1, columns: part.2, buffer: BufferId::ZEROES };

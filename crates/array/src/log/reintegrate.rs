@@ -10,6 +10,7 @@
 //! is lost meanwhile, its parity is lost with it, and the parity of the others is complete. Parity
 //! that cannot be read is repaired first.
 
+mod effect;
 mod intent;
 mod parity_repair;
 mod passes;

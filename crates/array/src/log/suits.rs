@@ -17,7 +17,7 @@ impl Record {
         u64::from(self.stripe) < layout.region_stripes()
             && self.columns.to <= layout.unit_length()
             && !self.columns.is_empty()
-            && self.unit.get() <= layout.data_units()
+            && self.unit.get() < layout.width()
     }
 }
 
@@ -37,7 +37,7 @@ impl EntryHeader {
 impl Committed {
     fn suits(&self, geometry: &Geometry) -> bool {
         let units = match self.record.kind {
-            RecordKind::Cancel => u64::from(geometry.layout().data_units()) + 1,
+            RecordKind::Cancel => u64::from(geometry.layout().width()),
             RecordKind::Zero => 0,
             RecordKind::Update | RecordKind::Overwrite => 1,
         };

@@ -84,7 +84,7 @@ impl Builder {
                     self.reads.extend(read.map(|unit| (unit, band.columns)));
                 }
                 Method::Reconstruct => {
-                    let rest = unwritten(view, band.written);
+                    let rest = view.unwritten(band.written);
                     self.reads.extend(rest.map(|unit| (unit, band.columns)));
                 }
                 Method::Decode => {
@@ -266,13 +266,6 @@ fn old_terms(view: StripeView<'_>, check: Unit, written: UnitSet) -> Option<Vec<
     }
     let sum = |unit: Unit| terms.iter().filter(|term| term.0 == unit).fold(0, |sum, term| sum ^ term.1);
     Some(view.units().map(|unit| (unit, sum(unit))).filter(|(_, by)| *by != 0).collect())
-}
-
-/// The data units that are not written and on which present check units depend.
-fn unwritten(view: StripeView<'_>, written: UnitSet) -> impl Iterator<Item = Unit> {
-    let depends = view.present_checks().map(|check| view.code().depends(check));
-    let needed = depends.fold(UnitSet::NONE, UnitSet::or);
-    view.data().filter(move |unit| needed.has(*unit) && !written.has(*unit))
 }
 
 #[cfg(test)]

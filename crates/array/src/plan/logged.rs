@@ -2,7 +2,7 @@
 
 use parlour_units::{Sectors, Unit};
 
-use super::bands::bands;
+use super::bands::{Band, bands};
 use super::build::{Builder, merge};
 use super::combined;
 use super::pieces::{plan_differences, preread, unmap, write_pieces};
@@ -26,12 +26,7 @@ impl Builder {
         if self.plain.iter().all(|band| band.written.count() == data) {
             return if cancels { LogMethod::Cancel } else { LogMethod::Overwrite };
         }
-        self.reads.clear();
-        for band in &self.plain {
-            let rest = view.data().filter(|unit| !band.written.has(*unit));
-            self.reads.extend(rest.map(|unit| (unit, band.columns)));
-        }
-        merge(&mut self.reads);
+        self.read_unwritten(view);
         let prereads = if known { 0 } else { pieces.len() };
         if self.reads.len() < prereads { LogMethod::Overwrite } else { LogMethod::Update }
     }
@@ -58,7 +53,19 @@ impl Builder {
         if whole { LogMethod::Cancel } else { LogMethod::Update }
     }
 
-    /// The fragments that a method logs: one for each piece, or one for each band of new parity.
+    /// Notes reads of what new check units depend on and is not written. (`self.plain` are the
+    /// bands.)
+    fn read_unwritten(&mut self, view: StripeView<'_>) {
+        self.reads.clear();
+        for band in &self.plain {
+            let rest = view.unwritten(band.written);
+            self.reads.extend(rest.map(|unit| (unit, band.columns)));
+        }
+        merge(&mut self.reads);
+    }
+
+    /// The fragments that a method logs: one for each piece, or one for each band of each check
+    /// unit that changes.
     pub(crate) fn fragments(
         &mut self,
         view: StripeView<'_>,
@@ -72,8 +79,11 @@ impl Builder {
                 .collect(),
             LogMethod::Overwrite => {
                 bands(pieces, &mut self.plain);
-                let unit = view.checks().next().expect("a logged layout has parity");
-                self.plain.iter().map(|band| Fragment { unit, columns: band.columns, bare: false }).collect()
+                let of_band = |band: &Band| {
+                    let columns = band.columns;
+                    view.changed_checks(band.written).map(move |unit| Fragment { unit, columns, bare: false })
+                };
+                self.plain.iter().flat_map(of_band).collect()
             }
             LogMethod::Cancel | LogMethod::Zero => {
                 let unit = view.checks().next().expect("a logged layout has parity");
@@ -140,17 +150,21 @@ impl Builder {
             let piece = pieces.iter().find(|piece| piece.unit == unit).expect("each unit is written");
             content.span(piece, columns)
         };
-        let parity = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-        plan.xor(parity, view.data().map(new));
+        let mut computed: Vec<(Unit, Span)> = Vec::new();
+        for check in view.checks() {
+            let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+            plan.sum(result, view.code().encode(check).map(|(unit, by)| (new(unit), by)));
+            computed.push((check, result));
+        }
         plan.next_phase();
         view.data().for_each(|unit| plan.checksum(new(unit)));
-        plan.checksum(parity);
+        computed.iter().for_each(|(_, result)| plan.checksum(*result));
         plan.next_phase();
         plan.commit_before = Some(plan.phase());
         write_pieces(plan, view, StripeWrite { durable: true, ..write });
-        for check in view.checks() {
+        for (check, result) in computed {
             let location = view.locate(check, columns.from);
-            plan.write(location.slot, location.at, parity, true);
+            plan.write(location.slot, location.at, result, true);
         }
         Ok(())
     }
@@ -197,12 +211,7 @@ impl Builder {
     ) {
         let StripeWrite { pieces, content, .. } = write;
         bands(pieces, &mut self.plain);
-        self.reads.clear();
-        for band in &self.plain {
-            let rest = view.data().filter(|unit| !band.written.has(*unit));
-            self.reads.extend(rest.map(|unit| (unit, band.columns)));
-        }
-        merge(&mut self.reads);
+        self.read_unwritten(view);
         let hull = self.hull();
         self.read_phase(plan, view, hull);
         plan.strategy = Strategy::LoggedOverwrite;
@@ -221,7 +230,7 @@ impl Builder {
                 }
             };
             let record = Span::new(Source::Record(index as u16), Sectors::ZERO, columns.length());
-            plan.xor(record, view.data().map(source));
+            plan.sum(record, view.code().encode(fragment.unit).map(|(unit, by)| (source(unit), by)));
             plan.checksum(record);
         }
     }

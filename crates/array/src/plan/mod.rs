@@ -23,7 +23,7 @@ use std::fmt;
 use std::ops::Range;
 
 use parlour_codec::sector::digest;
-use parlour_units::{Member, Sector, Sectors, Slot};
+use parlour_units::{Member, Sector, Sectors, Slot, Unit};
 
 use crate::buffer::BufferId;
 use crate::columns::Columns;
@@ -134,11 +134,14 @@ impl Span {
     }
 }
 
-/// A part of a logged record that parity lacks, with its columns.
+/// A part of a logged record that check units lack, with its columns. It is to be added to the
+/// computed `target`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Behind {
+    pub(crate) target: Unit,
     pub(crate) held: Held,
     pub(crate) columns: Columns,
+    pub(crate) coefficient: u8,
 }
 
 /// Where a part of a record is stored.

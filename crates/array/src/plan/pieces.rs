@@ -55,7 +55,7 @@ pub(super) fn preread(plan: &mut Plan, view: StripeView<'_>, piece: &Piece) -> O
 pub(super) fn unmap(plan: &mut Plan, view: StripeView<'_>, pieces: &[Piece]) {
     plan.strategy = Strategy::Unmap;
     let columns = pieces[0].columns;
-    for unit in view.data().chain(view.checks()).filter(|unit| !view.missing.has(*unit)) {
+    for unit in view.units().filter(|unit| !view.missing.has(*unit)) {
         let Location { slot, at } = view.locate(unit, columns.from);
         plan.push(Action::Zero { member: slot.into(), at, length: columns.length() }, &[]);
     }

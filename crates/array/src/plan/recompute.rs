@@ -52,7 +52,7 @@ impl Builder {
     }
 
     /// Computes `targets` from the rest of the stripe and writes them. The records in `behind`,
-    /// which the parity lacks, are taken into account. With `verify`, the targets are read back.
+    /// which check units lack, are taken into account. With `verify`, the targets are read back.
     pub(crate) fn reconstruct(
         &mut self,
         plan: &mut Plan,
@@ -70,9 +70,10 @@ impl Builder {
         plan.next_phase();
         let results: Vec<Span> = computed.into_iter().map(|terms| plan_sum(plan, terms, columns)).collect();
         plan.next_phase();
-        for (Behind { columns: part, .. }, record) in behind.iter().zip(records) {
-            let first = results.first().ok_or(Lost)?;
-            plan.xor_into(Span::new(first.source, part.from - columns.from, part.length()), [record]);
+        for (Behind { target, columns: part, coefficient, .. }, record) in behind.iter().zip(records) {
+            let index = targets.iter().position(|unit| unit == target).ok_or(Lost)?;
+            let into = Span::new(results[index].source, part.from - columns.from, part.length());
+            plan.add(into, [(record, *coefficient)]);
             plan.next_phase();
         }
         for (unit, result) in targets.iter().zip(&results) {

@@ -60,6 +60,13 @@ impl StripeView<'_> {
         layout.units().any(|unit| layout.is_data(unit) && units.has(unit))
     }
 
+    /// Those of `targets` that can be computed from the other units that are there.
+    pub(crate) fn computable(&self, targets: UnitSet) -> UnitSet {
+        let missing = self.missing.or(targets);
+        let computable = |unit: &Unit| targets.has(*unit) && self.code().decode(*unit, missing).is_some();
+        self.units().filter(computable).collect()
+    }
+
     pub(super) fn cached(&self, unit: Unit, columns: Columns) -> Option<Old> {
         let known = self.cached.iter().find(|entry| entry.unit == unit && entry.columns.contain(columns))?;
         let Cached { columns, buffer, start, .. } = *known;
@@ -92,12 +99,18 @@ impl StripeView<'_> {
     }
 
     pub(super) fn checks(&self) -> impl Iterator<Item = Unit> + use<> {
-        let data = self.geometry.layout().data_units();
-        (data..data + self.geometry.layout().check_units()).map(Unit::new)
+        self.geometry.layout().checks()
     }
 
     pub(super) fn present_checks(self) -> impl Iterator<Item = Unit> {
         self.checks().filter(move |unit| !self.missing.has(*unit))
+    }
+
+    /// The data units that are not `written` and on which check units depend that change.
+    pub(super) fn unwritten(&self, written: UnitSet) -> impl Iterator<Item = Unit> + use<> {
+        let depends = self.changed_checks(written).map(|check| self.code().depends(check));
+        let needed = depends.fold(UnitSet::NONE, UnitSet::or);
+        self.data().filter(move |unit| needed.has(*unit) && !written.has(*unit))
     }
 
     /// The present check units that change when one of `data` changes.

@@ -1,12 +1,14 @@
 //! Stripes with units that can be neither read nor computed: a rebuild passes over them, a host's
 //! write writes data without parity, and unrecoverable blocks go on the bad-block log.
 
-use parlour_units::Unit;
+use parlour_units::{Slot, Unit};
 
 use crate::code::UnitSet;
-use crate::columns::Window;
+use crate::columns::{Piece, Window};
 use crate::context::Context;
 use crate::durable::{Durable, bad_blocks};
+use crate::effect::Fault;
+use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::{Blind, Gate, Purpose, Stage};
 use crate::log::Logs;
@@ -28,30 +30,42 @@ impl Stripes {
         passes
     }
 
-    /// A rebuild or resync cannot compute its targets: it continues block by block, and puts the
-    /// blocks that still cannot be computed on the bad-block log. Returns whether it continues.
+    /// A rebuild or resync cannot read some units: it does without them where the code can.
+    /// Otherwise it continues block by block, and puts the blocks that still cannot be computed on
+    /// the bad-block log. Returns whether it continues.
     pub(crate) fn pass_over(
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
         logs: &mut Logs,
         id: JobId,
+        failures: &[FailedAccess],
     ) -> bool {
         let block = cx.geometry.block();
+        let unreadable = unreadable(cx, id, failures);
         let job = cx.jobs.stripe(id);
-        if job.window.columns.length() > block {
+        let (window, targets, before) = (job.window, job.targets, job.unreadable);
+        let view = cx.roster.view(&cx.geometry, window.stripe);
+        let [before, now] =
+            [before, before.or(unreadable)].map(|units| view.without(units).computable(targets));
+        let lost: Vec<Unit> =
+            view.geometry.layout().units().filter(|unit| before.has(*unit) && !now.has(*unit)).collect();
+        let job = cx.jobs.stripe(id);
+        if !lost.is_empty() && window.columns.length() > block {
             job.block_by_block = true;
             job.window.columns.to = job.window.columns.from + block;
-            job.stage = Stage::Plan;
-            cx.runnable.push(id);
-            return true;
+        } else {
+            job.unreadable = job.unreadable.or(unreadable);
+            if lost.into_iter().any(|unit| bad_blocks::record(cx, window, unit).is_err()) {
+                return false;
+            }
+            if now.is_empty() {
+                self.next_window(cx, durable, logs, id);
+                return true;
+            }
         }
-        let (window, targets) = (job.window, job.targets);
-        let mut units = cx.geometry.layout().units().filter(|unit| targets.has(*unit));
-        if units.any(|unit| bad_blocks::record(cx, window, unit).is_err()) {
-            return false;
-        }
-        self.next_window(cx, durable, logs, id);
+        cx.jobs.stripe(id).stage = Stage::Plan;
+        cx.runnable.push(id);
         true
     }
 
@@ -95,9 +109,15 @@ impl Stripes {
         if cx.geometry.keeps_copies() || !data_missing {
             return;
         }
-        let columns = hull(&cx.jobs.stripe(id).pieces).expect("a write writes something");
-        let mut checks = checks(cx);
-        if checks.any(|check| bad_blocks::record(cx, Window { stripe, columns }, check).is_err()) {
+        let pieces = cx.jobs.stripe(id).pieces.clone();
+        let changed: Vec<Unit> = changed_checks(cx, &pieces).collect();
+        // Check units that the write does not change still fit.
+        if cx.geometry.code().recovers(missing.or(changed.iter().copied().collect())) {
+            return;
+        }
+        let columns = hull(&pieces).expect("a write writes something");
+        let mut changed = changed.into_iter();
+        if changed.any(|check| bad_blocks::record(cx, Window { stripe, columns }, check).is_err()) {
             durable.bitmap_mut().give_records_up(cx, region);
         }
     }
@@ -112,7 +132,8 @@ impl Stripes {
         }
         for piece in job.pieces.clone() {
             let window = Window { stripe, columns: piece.columns };
-            if checks(cx).any(|check| bad_blocks::record(cx, window, check).is_err()) {
+            let mut changed = changed_checks(cx, &[piece]);
+            if changed.any(|check| bad_blocks::record(cx, window, check).is_err()) {
                 return Gate::Ends(Err(RequestError::Lost));
             }
         }
@@ -131,16 +152,26 @@ impl Stripes {
         let (stripe, pieces) = (job.window.stripe, job.pieces.clone());
         self.let_go_of_stripe(cx, logs, id);
         for piece in pieces {
-            for check in checks(cx) {
+            for check in changed_checks(cx, &[piece]) {
                 self.start_repair(cx, id, Window { stripe, columns: piece.columns }, UnitSet::of(check));
             }
         }
     }
 }
 
-/// The check units of a stripe.
-fn checks(cx: &Context) -> impl Iterator<Item = Unit> + use<> {
+/// The check units of a stripe that change when these pieces are written.
+fn changed_checks(cx: &Context, pieces: &[Piece]) -> impl Iterator<Item = Unit> + use<> {
+    let written: UnitSet = pieces.iter().map(|piece| piece.unit).collect();
+    let changes = |check: &Unit| !cx.geometry.code().depends(*check).and(written).is_empty();
+    let changed: Vec<Unit> = cx.geometry.layout().checks().filter(changes).collect();
+    changed.into_iter()
+}
+
+/// The units of the job's stripe that could not be read.
+fn unreadable(cx: &mut Context, id: JobId, failures: &[FailedAccess]) -> UnitSet {
+    let stripe = cx.jobs.stripe(id).window.stripe;
+    let failures = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
+    let slots: Vec<Slot> = failures.filter_map(|failure| cx.roster.slot_of(failure.member)).collect();
     let layout = cx.geometry.layout();
-    let data = layout.data_units();
-    (data..data + layout.check_units()).map(Unit::new)
+    layout.units().filter(|unit| slots.contains(&layout.locate(stripe, *unit).slot)).collect()
 }

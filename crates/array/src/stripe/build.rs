@@ -1,5 +1,6 @@
 //! Building a job's plan for the array as it now is.
 
+use crate::code::UnitSet;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::ids::JobId;
@@ -85,8 +86,11 @@ fn plan_job(
             Ok(())
         }
         Purpose::Repair { .. } => builder.reconstruct(plan, view, targets, columns, behind, true),
-        Purpose::Resync { .. } if targets.is_empty() => Ok(()),
         Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
+            let (view, targets) = readable(view, targets, job.unreadable);
+            if targets.is_empty() {
+                return Ok(());
+            }
             builder.reconstruct(plan, view, targets, columns, &[], false)
         }
         Purpose::Scrub { .. } if job.repairing => {
@@ -98,6 +102,16 @@ fn plan_job(
         }
         Purpose::Scrub { .. } => Err(Lost),
     }
+}
+
+/// The stripe without its `unreadable` units, and those of `targets` that can be computed without
+/// them.
+fn readable(view: StripeView<'_>, targets: UnitSet, unreadable: UnitSet) -> (StripeView<'_>, UnitSet) {
+    if unreadable.is_empty() {
+        return (view, targets);
+    }
+    let view = view.without(unreadable);
+    (view, view.computable(targets))
 }
 
 fn plan_write(

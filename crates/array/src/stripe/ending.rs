@@ -1,6 +1,7 @@
 //! How jobs go back to an earlier gate, go on to their next window, or end and give back all that
 //! they hold.
 
+use crate::code::UnitSet;
 use crate::columns::Columns;
 use crate::context::Context;
 use crate::durable::Durable;
@@ -94,6 +95,7 @@ impl Stripes {
             return;
         }
         job.window.columns = Columns::new(from, (from + slice).min(unit));
+        job.unreadable = UnitSet::NONE;
         job.stage = Stage::Plan;
         cx.runnable.push(id);
     }

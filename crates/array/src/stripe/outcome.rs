@@ -205,11 +205,10 @@ impl Stripes {
     ) {
         let purpose = cx.jobs.stripe(id).purpose;
         match purpose {
-            // A lost unit cannot be computed from an unreadable one, unless another copy is left.
             Purpose::Rebuild { .. } | Purpose::Resync { .. }
                 if !self.begin_again_from_another_copy(cx, id, failures) =>
             {
-                if !self.pass_over(cx, durable, logs, id) {
+                if !self.pass_over(cx, durable, logs, id, failures) {
                     self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
                 }
             }

@@ -74,7 +74,7 @@ impl Stripes {
         let StripeWork { purpose, window, host, payload, pieces, content, durable, targets } = work;
         let layout = cx.geometry.layout();
         let results = cx.geometry.code().sums().max(1);
-        let width = u64::from(layout.data_units() + layout.check_units()) + results as u64;
+        let width = u64::from(layout.width()) + results as u64;
         let class = match purpose {
             Purpose::Read | Purpose::Write | Purpose::Repair { .. } => Class::Foreground,
             Purpose::Rebuild { .. } | Purpose::Resync { .. } => Class::Rebuild,
@@ -102,6 +102,7 @@ impl Stripes {
             repairing: false,
             probe: Probe::NotYet,
             block_by_block: false,
+            unreadable: UnitSet::NONE,
             blind: Blind::No,
         };
         let id = cx.jobs.start(Kind::Stripe(Box::new(job)), class);

@@ -13,7 +13,7 @@ impl Logs {
     /// Reserves the space that the job's records take in the commit log, or parks the job.
     pub(crate) fn pass_commit_space(&mut self, cx: &mut Context, id: JobId) -> bool {
         let block = cx.geometry.block();
-        let units = u64::from(cx.geometry.layout().data_units()) + 1;
+        let units = u64::from(cx.geometry.layout().width());
         let job = cx.jobs.stripe(id);
         let (region, held) = (job.region, job.logging.commit_space);
         if !held.is_zero() {

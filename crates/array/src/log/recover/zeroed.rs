@@ -93,7 +93,7 @@ impl Logs {
         recovery: &Recovery,
         redo: &mut Redo,
     ) {
-        let units = cx.geometry.layout().data_units() + 1;
+        let units = cx.geometry.layout().width();
         for mut blank in recovery.blanks(&redo.stripes, units) {
             if !self.is_unit_there(cx, region, blank.stripe, blank.unit) {
                 continue;

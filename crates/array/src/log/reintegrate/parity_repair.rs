@@ -9,6 +9,7 @@
 //! nothing until the reintegration ends: the repair can use its lock. Other holders release the
 //! lock in the end, and their number is limited by the room in the log.
 
+use parlour_codec::galois::product;
 use parlour_units::{Region, Sectors, Stripe, Unit};
 
 use super::state::{Apply, Reintegration};
@@ -101,30 +102,51 @@ impl Logs {
         self.region(region).waiters.iter().filter(holds).count() as u32
     }
 
-    /// The records that the parity in the repair's window lacks. Their buffers are held until the
+    /// The records that the repair has to take into account: those that its target lacks, and those
+    /// that other check units lack from which it is computed. Their buffers are held until the
     /// repair's plan is done.
     pub(crate) fn behind(&mut self, cx: &mut Context, id: JobId) -> Vec<Behind> {
         let job = cx.jobs.stripe(id);
+        let (window, targets) = (job.window, job.targets);
+        let checks = cx.geometry.layout().checks();
+        let mut list = Vec::new();
+        for target in checks.clone().filter(|check| targets.has(*check)) {
+            let missing = cx.roster.missing(&cx.geometry, window.stripe).or(targets);
+            let terms = cx.geometry.code().decode(target, missing).unwrap_or_default();
+            let others = terms.into_iter().filter(|(unit, _)| checks.clone().any(|check| check == *unit));
+            for (check, factor) in others.chain([(target, 1)]) {
+                self.behind_check(cx, id, (target, check, factor), &mut list);
+            }
+        }
+        list
+    }
+
+    /// Adds the records that `check` lacks and of which a repair of `target` takes `factor` times
+    /// the content.
+    fn behind_check(
+        &mut self,
+        cx: &mut Context,
+        id: JobId,
+        (target, check, factor): (Unit, Unit, u8),
+        list: &mut Vec<Behind>,
+    ) {
+        let job = cx.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
-        let check = Logs::check_unit(&cx.geometry);
         let location = cx.geometry.layout().locate(window.stripe, check);
         let (from, to) = (location.at + window.columns.from, location.at + window.columns.to);
         let (from, to) = (cx.geometry.absolute(from), cx.geometry.absolute(to));
-        let mut list = Vec::new();
-        for apply in self.unapplied(cx, region, window.stripe) {
+        for apply in self.unapplied(cx, region, (window.stripe, check)) {
             let at = apply.at.max(from);
             let end = (apply.at + apply.length).min(to);
             if at < end {
                 let start = apply.start + (at - apply.at);
                 let columns =
                     Columns::new(window.columns.from + (at - from), window.columns.from + (end - from));
-                list.push(Behind {
-                    held: self.held_at(cx, id, region, apply.segment, start, columns),
-                    columns,
-                });
+                let held = self.held_at(cx, id, region, apply.segment, start, columns);
+                let coefficient = product(factor, apply.coefficient);
+                list.push(Behind { target, held, columns, coefficient });
             }
         }
-        list
     }
 
     /// Where the payload of a record is: in memory, or on the log's member.
@@ -146,9 +168,13 @@ impl Logs {
         Held::Member(member, at + self.header + start)
     }
 
-    /// The records of `stripe` that are not in its parity: those that the reintegration still has
-    /// to apply, and those that came after it.
-    fn unapplied(&mut self, cx: &mut Context, region: Region, stripe: Stripe) -> Vec<Apply> {
+    /// The records of a stripe that its check unit `check` lacks: those that the reintegration still
+    /// has to apply, and those that came after it. A check unit on a missing member lacks none: it
+    /// is computed from the data as it is now.
+    fn unapplied(&mut self, cx: &mut Context, region: Region, (stripe, check): (Stripe, Unit)) -> Vec<Apply> {
+        if cx.roster.missing(&cx.geometry, stripe).has(check) {
+            return Vec::new();
+        }
         let (_, index) = cx.geometry.region_of(stripe);
         let log = &self.regions[region];
         let mut records: Vec<(Record, u32)> = Vec::new();
@@ -160,9 +186,9 @@ impl Logs {
         let Reintegration { newest, done, .. } = log.reintegrating.as_deref().expect("it is under way");
         let later = records.partition_point(|(record, _)| record.sequence > *newest);
         let mut applies = Vec::new();
-        self.applies_of_stripe(cx, region, &records, *newest, &mut applies);
+        self.applies_of_check(cx, (stripe, check), &records, *newest, &mut applies);
         let mut applies = without_done(applies, done);
-        self.applies_of_stripe(cx, region, &records[..later], u64::MAX, &mut applies);
+        self.applies_of_check(cx, (stripe, check), &records[..later], u64::MAX, &mut applies);
         applies
     }
 }

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use parlour_units::{Region, Sector, Sectors, Slot};
+use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 
 use crate::buffer::BufferId;
 use crate::columns::{Columns, uncovered};
 use crate::context::Context;
 use crate::effect::Action;
 use crate::format::commit_entry::intents_length;
-use crate::format::segment::{Record, RecordKind};
+use crate::format::segment::Record;
 use crate::log::Logs;
 use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::state::{Apply, Reintegration, Run, SegmentRead, Suspect, is_suspect};
@@ -59,28 +59,39 @@ impl Logs {
         let Some((first, _)) = records.first() else { return };
         let layout = cx.geometry.layout();
         let stripe = layout.stripe_in(region, u64::from(first.stripe)).expect("a record is of its region");
-        let check = Logs::check_unit(&cx.geometry);
-        if cx.roster.missing(&cx.geometry, stripe).has(check) {
-            return;
+        let missing = cx.roster.missing(&cx.geometry, stripe);
+        for check in layout.checks().filter(|check| !missing.has(*check)) {
+            self.applies_of_check(cx, (stripe, check), records, limit, applies);
         }
-        let location = layout.locate(stripe, check);
+    }
+
+    /// The same for one check unit.
+    pub(in crate::log) fn applies_of_check(
+        &self,
+        cx: &Context,
+        (stripe, check): (Stripe, Unit),
+        records: &[(Record, u32)],
+        limit: u64,
+        applies: &mut Vec<Apply>,
+    ) {
+        let location = cx.geometry.layout().locate(stripe, check);
         let mut covered: Vec<Columns> = Vec::new();
         for (record, segment) in records {
-            for columns in uncovered(record.columns, &covered) {
-                if record.kind.has_payload() && record.sequence <= limit {
-                    applies.push(Apply {
-                        member: location.slot,
-                        at: cx.geometry.absolute(location.at + columns.from),
-                        length: columns.length(),
-                        segment: *segment,
-                        start: record.start + (columns.from - record.columns.from),
-                        overwrites: record.kind == RecordKind::Overwrite,
-                    });
-                }
-            }
-            if record.kind != RecordKind::Update {
+            let Some(effect) = record.effect_on(check, cx.geometry.code()) else { continue };
+            let parts = uncovered(record.columns, &covered);
+            if effect.replaces {
                 covered.push(record.columns);
             }
+            let Some(coefficient) = effect.adds.filter(|_| record.sequence <= limit) else { continue };
+            applies.extend(parts.into_iter().map(|columns| Apply {
+                member: location.slot,
+                at: cx.geometry.absolute(location.at + columns.from),
+                length: columns.length(),
+                segment: *segment,
+                start: record.start + (columns.from - record.columns.from),
+                coefficient,
+                overwrites: effect.replaces,
+            }));
         }
     }
 
@@ -317,7 +328,7 @@ impl Logs {
                 let before = if stored.contains(index) { header } else { Sectors::ZERO };
                 let record = Span::new(Source::Buffer(*source), before + apply.start, apply.length);
                 let destination = Span::new(Source::Buffer(*buffer), apply.at - run.at, apply.length);
-                plan.xor_into(destination, [record]);
+                plan.add(destination, [(record, apply.coefficient)]);
             }
         }
     }

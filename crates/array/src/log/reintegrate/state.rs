@@ -9,7 +9,7 @@ use parlour_units::{Region, Sector, Sectors, Slot};
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-/// A part of a record that is to be xored into the parity.
+/// A part of a record that is to be added to a check unit.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::log) struct Apply {
     pub(in crate::log) member: Slot,
@@ -18,7 +18,9 @@ pub(in crate::log) struct Apply {
     pub(in crate::log) segment: u32,
     /// The offset in the segment's payload.
     pub(in crate::log) start: Sectors,
-    /// The parity starts from zero here.
+    /// How often it is added: the check unit's coefficient of the record's data unit.
+    pub(in crate::log) coefficient: u8,
+    /// The check unit starts from zero here.
     pub(in crate::log) overwrites: bool,
 }
 

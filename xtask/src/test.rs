@@ -148,7 +148,7 @@ struct Target {
 }
 
 /// The tests of the tests, in the copy: with planted bugs in the array they must fail. The tests of
-/// a code and a layout that only tests have are built with them.
+/// a code and layouts that only tests have are built with them.
 fn tests_of_tests(copy: &Path) -> Command {
     let tests = [
         "away",
@@ -167,7 +167,7 @@ fn tests_of_tests(copy: &Path) -> Command {
     ];
     // The command names the whole workspace. With fewer packages, cargo would choose other features
     // for common dependencies, and build them again.
-    let arguments = ["test", "--workspace", "--features", "parlour-array/test-choices"];
+    let arguments = ["test", "--workspace", "--features", "parlour-fault/test-choices"];
     let mut tests_of_tests = planted::cargo_in(copy, &arguments);
     tests_of_tests.args(tests.iter().flat_map(|test| ["--test", test]));
     tests_of_tests

@@ -17,8 +17,8 @@ use crate::workspace::{cargo, root, target};
 
 /// The integration tests of the fault tester that are run. Its seeds are run by a separate program.
 const FAULT_TESTS: [&str; 2] = ["exhaustive", "stories"];
-/// The tests' own code and layout are built too: they are judged with the others.
-const FEATURES: [&str; 2] = ["--features", "parlour-array/test-choices"];
+/// The tests' own code and layouts are built too: they are judged with the others.
+const FEATURES: [&str; 2] = ["--features", "parlour-fault/test-choices"];
 /// The name of the program that runs seeds.
 const SEEDS: &str = "first_violation";
 

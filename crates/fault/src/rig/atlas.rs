@@ -106,7 +106,7 @@ impl Rig<'_> {
         let (disk, defects) = (self.disk_at(slot), &self.defects);
         let ails = disk.is_some_and(|disk| self.world.disk(disk).ails());
         let wrong_parity =
-            || defects.stripes_with_wrong_parity().any(|stripe| self.parity_member(stripe) == Some(slot));
+            || defects.stripes_with_wrong_parity().any(|stripe| self.holds_check(stripe, slot));
         ails || self.is_gone(slot)
             || defects.has_read_errors_on(disk)
             || defects.has_pending_damage(disk)

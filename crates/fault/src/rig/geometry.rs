@@ -24,11 +24,10 @@ impl Rig<'_> {
         Some((self.disk_at(slot)?, (start + Sectors::new(column)).get()))
     }
 
-    /// The slot that holds the parity of `stripe`.
-    pub(super) fn parity_member(&self, stripe: Stripe) -> Option<u16> {
+    /// Whether the member in `slot` holds a check unit of `stripe`.
+    pub(super) fn holds_check(&self, stripe: Stripe, slot: u16) -> bool {
         let layout = self.geometry.layout();
-        let check = layout.units().find(|unit| !layout.is_data(*unit))?;
-        Some(layout.locate(stripe, check).slot.get())
+        layout.checks().any(|check| layout.locate(stripe, check).slot.get() == slot)
     }
 
     /// The stripe, and the column in sectors, whose parity is in this sector of `slot`'s member.

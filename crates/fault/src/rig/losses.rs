@@ -76,14 +76,10 @@ impl Rig<'_> {
         Ok(())
     }
 
-    /// Whether the data of `unit` of `stripe` at this column is unrecoverable: no copy is left, or
-    /// a unit that parity needs is missing.
+    /// Whether the data of `unit` of `stripe` at this column is unrecoverable: it cannot be computed
+    /// from the units that can be read.
     fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
-        let mut others = self.geometry.layout().units().filter(|other| *other != unit);
-        match self.geometry.keeps_copies() {
-            true => others.all(|other| self.is_unreadable(stripe, other, column)),
-            false => others.any(|other| self.is_unreadable(stripe, other, column)),
-        }
+        !self.geometry.can_compute(unit, |other| self.is_unreadable(stripe, other, column))
     }
 
     /// Whether a unit cannot be read at this column, or could not be read before.

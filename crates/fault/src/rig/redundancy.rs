@@ -2,7 +2,8 @@
 //! sectors can be read.
 
 use parlour_array::layout::Occupant;
-use parlour_codec::xor::{is_zero, xor_into};
+use parlour_codec::galois::multiply_into;
+use parlour_codec::xor::is_zero;
 use parlour_units::{Slot, Stripe, Unit};
 
 use super::Rig;
@@ -28,7 +29,7 @@ impl Rig<'_> {
                 let (slot, start) = self.place(stripe, unit);
                 Some((disks[usize::from(slot)]?, start.get()))
             };
-            let units: Vec<(usize, u64)> = layout.units().filter_map(place).collect();
+            let units: Vec<Option<(usize, u64)>> = layout.units().map(place).collect();
             for column in 0..layout.unit_length().get() {
                 if !self.defects.gave_up(stripe, column) && !self.fits(&units, column) {
                     wrong.push((stripe, column));
@@ -38,16 +39,21 @@ impl Rig<'_> {
         wrong
     }
 
-    /// Whether the units of a stripe, which begin at these places, fit at this column.
-    fn fits(&self, units: &[(usize, u64)], column: u64) -> bool {
-        let mut sectors = units.iter().map(|(disk, start)| self.world.disk(*disk).sector(start + column));
-        if self.geometry.keeps_copies() {
-            let first = sectors.next().expect("a stripe has units");
-            return sectors.all(|copy| copy == first);
-        }
-        let mut sum = [0; SECTOR];
-        sectors.for_each(|sector| xor_into(&mut sum, sector.bytes()));
-        is_zero(&sum)
+    /// Whether the units of a stripe, which begin at these places, fit at this column: each check
+    /// unit is the sum of its terms.
+    fn fits(&self, units: &[Option<(usize, u64)>], column: u64) -> bool {
+        let add = |sum: &mut [u8; SECTOR], unit: Unit, factor: u8| {
+            let (disk, start) = units[unit.as_usize()]?;
+            multiply_into(sum, self.world.disk(disk).sector(start + column).bytes(), factor);
+            Some(())
+        };
+        let is_sum = |check: Unit| {
+            let mut sum = [0; SECTOR];
+            add(&mut sum, check, 1)?;
+            self.geometry.terms(check).try_for_each(|(unit, factor)| add(&mut sum, unit, factor))?;
+            Some(is_zero(&sum))
+        };
+        self.geometry.layout().checks().all(|check| is_sum(check) == Some(true))
     }
 
     /// Checks that each block holds the data of one write of a host (G4).

@@ -62,8 +62,10 @@ impl Clones {
         let slots: Vec<u16> = (0..rig.geometry.members()).filter(copied).collect();
         let slot = *slots.get((number % slots.len().max(1) as u64) as usize)?;
         let alone = back == Return::All && !rig.limits.beyond && rig.defects.pending_damage() == 0;
-        // An array without space may open as after a crash.
-        let alone = alone && !rig.status().counters.out_of_space;
+        // An array that had no space, or not redone all records, opens as after a crash.
+        let status = rig.status();
+        let recovered = status.log.is_none_or(|log| log.recovering == 0);
+        let alone = alone && !status.counters.out_of_space && recovered;
         (alone && rig.survives(Fault::Clone, slot)).then_some(slot)
     }
 

@@ -45,9 +45,10 @@ impl Run<'_> {
     fn draw_rot(&self, number: u64) -> Option<Rot> {
         let layout = self.rig.geometry.layout();
         let stripe = Stripe::new(number % layout.stripes());
-        let check = Unit::new(layout.data_units());
         let data = number >> 60 > 8;
-        let unit = if data { Unit::new((number >> 40) as u16 % layout.data_units()) } else { check };
+        let (first, units) =
+            if data { (0, layout.data_units()) } else { (layout.data_units(), layout.check_units()) };
+        let unit = Unit::new(first + (number >> 40) as u16 % units);
         let column = number / layout.stripes() % layout.unit_length().get();
         let (disk, sector) = self.rig.column(stripe, unit, column)?;
         let good = self.rig.world.disk(disk).sector(sector).bytes().to_vec();

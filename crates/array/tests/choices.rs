@@ -1,6 +1,6 @@
-//! A code and layouts that only tests have: two check units, each the parity of half of the data, on
-//! fixed members or in regions with logs. All else takes them as they come: writes, degraded reads
-//! and writes, logs, rebuild, resync, scrub, and two losses where the code survives them.
+//! A code and layouts that only tests have: two check units, each the parity of half of the data,
+//! on fixed members or in regions with logs. All else takes them as they come: writes, degraded
+//! reads and writes, logs, rebuild, resync, scrub, and two losses where the code survives them.
 #![cfg(feature = "test-choices")]
 
 mod common;

@@ -117,8 +117,8 @@ fn a_change_to_a_layout_or_a_plan_fails_the_corpus_in_memory() {
     corpus::run_all_with_bugs(InMemory::new);
 }
 
-/// The corpus's steps with a code and layouts that only tests have, for all cases with one group and
-/// parity. There is one more check unit, and so one more member.
+/// The corpus's steps with a code and layouts that only tests have, for all cases with one group
+/// and parity. There is one more check unit, and so one more member.
 #[cfg(feature = "test-choices")]
 #[test]
 fn the_corpus_holds_with_another_code_and_other_layouts() {

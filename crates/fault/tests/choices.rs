@@ -1,5 +1,5 @@
-//! Seeds with the code and the layouts that only tests have: two check units, each the parity of half
-//! of the data.
+//! Seeds with the code and the layouts that only tests have: two check units, each the parity of
+//! half of the data.
 #![cfg(feature = "test-choices")]
 
 use parlour_array::organization::Organization;

@@ -77,8 +77,8 @@ impl Table {
     }
 
     /// The check units beside `missing` that are not needed to compute the missing data: whatever
-    /// the others hold, these can be computed from them. Of several possible choices, those with the
-    /// highest numbers.
+    /// the others hold, these can be computed from them. Of several possible choices, those with
+    /// the highest numbers.
     pub(crate) fn spare_checks(&self, missing: UnitSet) -> UnitSet {
         let present: Vec<Unit> = self.checks().filter(|check| !missing.has(*check)).collect();
         present.into_iter().rev().fold(UnitSet::NONE, |spare, check| {

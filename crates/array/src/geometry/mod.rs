@@ -130,8 +130,8 @@ impl Geometry {
         samples.is_some_and(|mut samples| samples.all(|stripe| self.code.recovers(units(stripe))))
     }
 
-    /// The data units from which a check unit of a stripe is computed, each with its coefficient over
-    /// GF(2⁸) (1 for exclusive or, and for a copy).
+    /// The data units from which a check unit of a stripe is computed, each with its coefficient
+    /// over GF(2⁸) (1 for exclusive or, and for a copy).
     pub fn terms(&self, check: Unit) -> impl Iterator<Item = (Unit, u8)> + '_ {
         self.code.encode(check)
     }

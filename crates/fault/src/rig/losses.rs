@@ -76,8 +76,8 @@ impl Rig<'_> {
         Ok(())
     }
 
-    /// Whether the data of `unit` of `stripe` at this column is unrecoverable: it cannot be computed
-    /// from the units that can be read.
+    /// Whether the data of `unit` of `stripe` at this column is unrecoverable: it cannot be
+    /// computed from the units that can be read.
     fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         !self.geometry.can_compute(unit, |other| self.is_unreadable(stripe, other, column))
     }

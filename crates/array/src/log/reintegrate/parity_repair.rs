@@ -168,9 +168,9 @@ impl Logs {
         Held::Member(member, at + self.header + start)
     }
 
-    /// The records of a stripe that its check unit `check` lacks: those that the reintegration still
-    /// has to apply, and those that came after it. A check unit on a missing member lacks none: it
-    /// is computed from the data as it is now.
+    /// The records of a stripe that its check unit `check` lacks: those that the reintegration
+    /// still has to apply, and those that came after it. A check unit on a missing member lacks
+    /// none: it is computed from the data as it is now.
     fn unapplied(&mut self, cx: &mut Context, region: Region, (stripe, check): (Stripe, Unit)) -> Vec<Apply> {
         if cx.roster.missing(&cx.geometry, stripe).has(check) {
             return Vec::new();

@@ -61,9 +61,6 @@ pub enum AdminError {
     /// The array is read-only.
     #[error("the array is read-only")]
     ReadOnly,
-    /// Another member is being rebuilt; one is rebuilt at a time.
-    #[error("{0} is being rebuilt; one member is rebuilt at a time")]
-    RebuildUnderWay(Slot),
     /// There is nothing to rebuild.
     #[error("nothing to rebuild: every member is active")]
     NothingToRebuild,

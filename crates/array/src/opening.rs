@@ -186,8 +186,8 @@ impl Array {
         // return.
         let standing = standings(assembly, members, tuning.bitmap && !starts_over);
         returning::merge_out_of_sync(&mut map, &standing);
-        let frontier = if starts_over { 0 } else { recorded_frontier(assembly) };
-        let superblocks = superblocks_of(superblock, *session, frontier);
+        let frontiers = recorded_frontiers(assembly, starts_over);
+        let superblocks = superblocks_of(superblock, *session, frontiers);
         let bitmap = Bitmap::new(map, session_number, geometry.layout().region_count(), !read_only);
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
         let (bad_blocks, listed) = BadBlocks::newest(assembly, &opening.bad_block_logs, session_number);
@@ -269,7 +269,7 @@ fn fits_by_definition(geometry: &Geometry, gone: &[Slot], region: Region) -> boo
 }
 
 /// The superblocks of a new session.
-fn superblocks_of(superblock: &Superblock, session: Identity, frontier: u64) -> SuperblocksStart {
+fn superblocks_of(superblock: &Superblock, session: Identity, frontiers: Vec<u64>) -> SuperblocksStart {
     let mut sessions = vec![session];
     // An opening that did not come to its end has written no data: members that were absent in it
     // have missed nothing.
@@ -283,7 +283,7 @@ fn superblocks_of(superblock: &Superblock, session: Identity, frontier: u64) -> 
         sessions,
         table: superblock.table.clone(),
         recorded: superblock.recorded,
-        frontier,
+        frontiers,
     }
 }
 
@@ -317,14 +317,16 @@ fn leave_out_older(opening: &mut Opening) -> Result<Vec<Slot>, AssemblyError> {
     Ok(older.into_iter().map(Slot::new).collect())
 }
 
-/// The recorded frontier of a rebuild. A frontier behind the array's end is ignored.
-fn recorded_frontier(assembly: &Assembly) -> u64 {
+/// By slot: the recorded frontier of its rebuild; 0 if a rebuild starts over. A frontier behind the
+/// array's end is ignored.
+fn recorded_frontiers(assembly: &Assembly, starts_over: bool) -> Vec<u64> {
     let stripes = assembly.geometry.layout().stripes();
     let frontier = |entry: &Entry| match entry.state {
-        EntryState::Rebuilding { frontier, .. } => Some(frontier),
-        _ => None,
+        EntryState::Rebuilding { frontier, .. } if frontier <= stripes && !starts_over => frontier,
+        _ => 0,
     };
-    assembly.superblock.table.iter().find_map(frontier).filter(|done| *done <= stripes).unwrap_or(0)
+    let slots = usize::from(assembly.geometry.members());
+    assembly.superblock.table[..slots].iter().map(frontier).collect()
 }
 
 fn missing_names(assembly: &Assembly) -> String {

@@ -235,7 +235,6 @@ impl Rooms {
                 maintenance.note_mismatch(&mut core.cx, window, repaired);
             }
             Signal::Uncompared => maintenance.note_uncompared(),
-            Signal::SpareMayServe => maintenance.take_spare(core),
             Signal::RegionDrained(region) => {
                 maintenance.flush_resynced(&mut core.cx, &mut core.durable, region);
             }

@@ -48,8 +48,6 @@ pub(crate) enum Signal {
     Mismatch { window: Window, repaired: bool },
     /// A scrub met a block that could be neither read nor repaired.
     Uncompared,
-    /// A rebuild has ended: a spare may take the next failed slot.
-    SpareMayServe,
     /// Flushes of hosts may be able to start.
     FlushesMayStart,
     /// A region was recovered, or the members' states are recorded: reads that waited for that may

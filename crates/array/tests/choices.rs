@@ -121,9 +121,9 @@ fn two_members_are_done_without_if_no_half_loses_both() {
         assert!(!world.array.status().lost);
         use_it(&mut world, &mut content, random);
         world.replace(first);
-        world.settle();
         use_it(&mut world, &mut content, random);
         world.replace(second);
+        use_it(&mut world, &mut content, random);
         world.settle();
         all_fits(&mut world, &content);
     }

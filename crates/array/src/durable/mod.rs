@@ -148,14 +148,14 @@ impl Durable {
         self.superblocks.record_exclusion(cx);
     }
 
-    /// The rebuild's frontier as superblocks record it, or are about to.
-    pub(crate) fn frontier(&self) -> u64 {
-        self.superblocks.frontier()
+    /// The frontier of the rebuild of `slot` as superblocks record it, or are about to.
+    pub(crate) fn frontier(&self, slot: Slot) -> u64 {
+        self.superblocks.frontier(slot)
     }
 
-    /// Requests a write of all superblocks with this frontier of the rebuild.
-    pub(crate) fn record_frontier(&mut self, cx: &Context, frontier: u64) {
-        self.superblocks.set_frontier(frontier);
+    /// Requests a write of all superblocks with this frontier of the rebuild of `slot`.
+    pub(crate) fn record_frontier(&mut self, cx: &Context, slot: Slot, frontier: u64) {
+        self.superblocks.set_frontier(slot, frontier);
         self.superblocks.record_change(cx);
     }
 

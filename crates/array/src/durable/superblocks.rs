@@ -41,8 +41,8 @@ pub(super) struct Superblocks {
     found: Vec<Entry>,
     /// All members have a superblock that records the end of this session's opening.
     begun: bool,
-    /// The rebuild's frontier: what is rebuilt is flushed up to there.
-    frontier: u64,
+    /// By slot, the frontier of its rebuild: what is rebuilt is flushed up to there.
+    frontiers: Vec<u64>,
     /// The sequence numbers of other metadata that all members hold.
     recorded: Recorded,
     /// Versions of the superblock's content: the newest, the one being written, and the last
@@ -76,8 +76,8 @@ pub(crate) struct SuperblocksStart {
     pub(crate) table: Vec<Entry>,
     /// The sequence numbers that all members hold.
     pub(crate) recorded: Recorded,
-    /// The frontier of a rebuild.
-    pub(crate) frontier: u64,
+    /// By slot: the frontier of its rebuild.
+    pub(crate) frontiers: Vec<u64>,
 }
 
 /// What a write of superblocks has achieved.
@@ -104,7 +104,7 @@ impl Superblocks {
             opening: true,
             found: start.table,
             begun: false,
-            frontier: start.frontier,
+            frontiers: start.frontiers,
             recorded: start.recorded,
             wanted: u64::from(writes),
             writing: None,
@@ -148,12 +148,12 @@ impl Superblocks {
         &mut self.recorded
     }
 
-    pub(super) fn frontier(&self) -> u64 {
-        self.frontier
+    pub(super) fn frontier(&self, slot: Slot) -> u64 {
+        self.frontiers[slot.as_usize()]
     }
 
-    pub(super) fn set_frontier(&mut self, frontier: u64) {
-        self.frontier = frontier;
+    pub(super) fn set_frontier(&mut self, slot: Slot, frontier: u64) {
+        self.frontiers[slot.as_usize()] = frontier;
     }
 
     /// Whether the superblocks that name this session are not all written yet.
@@ -332,7 +332,7 @@ impl Superblocks {
                 SlotState::Active => EntryState::Active,
                 SlotState::Failed => keeps.map_or(EntryState::Failed, Kept::entry),
                 SlotState::Rebuilding => {
-                    EntryState::Rebuilding { frontier: self.frontier, returning: keeps.is_some() }
+                    EntryState::Rebuilding { frontier: self.frontier(slot), returning: keeps.is_some() }
                 }
             };
             Entry { member: roster.identity(slot), state }

@@ -15,12 +15,12 @@ use crate::signal::Signal;
 use crate::status::{Event, FailureCause};
 
 impl Maintenance {
-    /// The array was opened: a rebuild that was under way goes on at its recorded frontier, what
-    /// was lost with missing members is settled, and a spare takes the slot of one.
+    /// The array was opened: rebuilds that were under way go on at their recorded frontiers, what
+    /// was lost with missing members is settled, and spares take the slots of these.
     pub(crate) fn take_up(&mut self, core: &mut Core) {
         for slot in core.cx.roster.slots() {
             if core.cx.roster.state(slot) == SlotState::Rebuilding {
-                let done = core.durable.frontier();
+                let done = core.durable.frontier(slot);
                 core.cx.roster.rebuild_from(slot, done);
                 self.begin_rebuild(&mut core.cx, &mut core.durable, slot, done);
             }
@@ -35,7 +35,7 @@ impl Maintenance {
         for slot in failed {
             logs.logs_after_failure(cx, durable, slot);
         }
-        self.take_spare(core);
+        self.take_spares(core);
     }
 
     /// Excludes the member in `slot` on an administrator's request.
@@ -71,7 +71,7 @@ impl Maintenance {
         let member = core.cx.roster.add(info);
         core.cx.roster.add_spare(member);
         core.durable.record_change(&core.cx);
-        self.take_spare(core);
+        self.take_spares(core);
         Ok(member)
     }
 
@@ -85,9 +85,6 @@ impl Maintenance {
         serves(core)?;
         let slot = core.check_slot(slot)?;
         fits(core, &info)?;
-        if let Some(other) = self.rebuilding().filter(|other| *other != slot) {
-            return Err(AdminError::RebuildUnderWay(other));
-        }
         // (`fail_slot` is not used here: it would let a spare take the slot.)
         let stands = core.cx.roster.state(slot) != SlotState::Failed;
         if stands && !self.exclude(core, slot, FailureCause::Asked) {
@@ -98,7 +95,7 @@ impl Maintenance {
         Ok(member)
     }
 
-    /// Goes on with a rebuild that has stopped, or starts one onto a spare. Returns its slot.
+    /// Goes on with rebuilds that have stopped, or starts one onto a spare. Returns its slot.
     pub(crate) fn rebuild_on_request(&mut self, core: &mut Core) -> Result<Slot, AdminError> {
         serves(core)?;
         if let Some(slot) = self.go_on_rebuilding() {
@@ -107,7 +104,7 @@ impl Maintenance {
         if !core.cx.roster.is_degraded() {
             return Err(AdminError::NothingToRebuild);
         }
-        self.take_spare(core);
+        self.take_spares(core);
         self.rebuilding().ok_or(AdminError::NoSpare)
     }
 
@@ -198,7 +195,7 @@ impl Maintenance {
     fn fail_slot(&mut self, core: &mut Core, slot: Slot, cause: FailureCause) -> bool {
         let excluded = self.exclude(core, slot, cause);
         if excluded {
-            self.take_spare(core);
+            self.take_spares(core);
         }
         excluded
     }
@@ -224,20 +221,17 @@ impl Maintenance {
         true
     }
 
-    /// A spare takes a failed member's slot, unless another rebuild is under way.
-    pub(crate) fn take_spare(&mut self, core: &mut Core) {
-        if self.rebuilding().is_some() || core.cx.mode != Mode::Serving {
+    /// Spares take the slots of failed members.
+    pub(crate) fn take_spares(&mut self, core: &mut Core) {
+        if core.cx.mode != Mode::Serving || !core.cx.geometry.code().has_checks() {
             return;
         }
-        let slots = (0..core.cx.geometry.members()).map(Slot::new);
-        let failed = slots.into_iter().find(|slot| core.cx.roster.state(*slot) == SlotState::Failed);
-        let Some(slot) =
-            failed.filter(|_| !core.cx.roster.spares().is_empty() && core.cx.geometry.code().has_checks())
-        else {
-            return;
-        };
-        let member = core.cx.roster.take_spare();
-        self.occupy(core, slot, member);
+        for slot in core.cx.roster.slots() {
+            if core.cx.roster.state(slot) == SlotState::Failed && !core.cx.roster.spares().is_empty() {
+                let member = core.cx.roster.take_spare();
+                self.occupy(core, slot, member);
+            }
+        }
     }
 
     /// Puts `member` into `slot`, to be rebuilt.
@@ -249,7 +243,7 @@ impl Maintenance {
         let out_of_sync =
             core.cx.roster.is_returning(slot).then(|| core.durable.bitmap().out_of_sync_count());
         core.cx.events.push_back(Event::SlotTaken { slot, member, out_of_sync });
-        core.durable.record_frontier(&core.cx, 0);
+        core.durable.record_frontier(&core.cx, slot, 0);
     }
 }
 

@@ -1,4 +1,5 @@
-//! Rebuild: a member's units are computed from the others, stripe by stripe.
+//! Rebuild: a member's units are computed from the others, stripe by stripe. Several members may be
+//! rebuilt at once; the one that has come least far goes on first.
 //!
 //! [`Roster::rebuilt`](crate::roster::Roster) says which stripes are rebuilt. A job that holds a
 //! stripe's lock uses the new member if the stripe is rebuilt, and works without it if not. The
@@ -15,19 +16,18 @@ use crate::job::{Kind, Purpose};
 use crate::log::Logs;
 use crate::report::Task;
 use crate::request::RequestError;
-use crate::signal::Signal;
 use crate::status::Event;
 use crate::stripe::Stripes;
 
 impl Maintenance {
-    /// The slot that is being rebuilt.
+    /// The first slot that is being rebuilt.
     pub(crate) fn rebuilding(&self) -> Option<Slot> {
-        self.rebuild.as_ref().map(|rebuild| rebuild.slot)
+        self.rebuilds.keys().next().copied()
     }
 
     /// The member that is being rebuilt in `slot`, if it is there, is gone.
     pub(crate) fn forget_rebuild(&mut self, slot: Slot) {
-        self.rebuild.take_if(|rebuild| rebuild.slot == slot);
+        self.rebuilds.remove(&slot);
     }
 
     /// Starts the rebuild of the member in `slot`, from stripe `frontier` on.
@@ -40,23 +40,21 @@ impl Maintenance {
     ) {
         let began = (cx.now, frontier);
         let (checkpointing, stopped, again) = (false, false, false);
-        self.rebuild = Some(Rebuild { slot, began, checkpointing, running: 0, stopped, again });
+        self.rebuilds.insert(slot, Rebuild { began, checkpointing, running: 0, stopped, again });
         durable.inform_joining_member(cx);
     }
 
+    /// The progress of all rebuilds together. They have stopped when each has.
     pub(crate) fn rebuild_task(&self, cx: &Context) -> Option<Task> {
-        let rebuild = self.rebuild.as_ref()?;
-        let total = cx.geometry.layout().stripes();
-        Some(self.task(
-            cx,
-            cx.roster.rebuilt(rebuild.slot).done(),
-            total,
-            rebuild.began,
-            rebuild.stopped && !rebuild.again,
-        ))
+        let began = self.rebuilds.values().map(|rebuild| rebuild.began.0).min()?;
+        let from = self.rebuilds.values().map(|rebuild| rebuild.began.1).sum();
+        let done = self.rebuilds.keys().map(|slot| cx.roster.rebuilt(*slot).done()).sum();
+        let total = cx.geometry.layout().stripes() * self.rebuilds.len() as u64;
+        let stopped = self.rebuilds.values().all(|rebuild| rebuild.stopped && !rebuild.again);
+        Some(self.task(cx, done, total, (began, from), stopped))
     }
 
-    /// Begins the next stripe. Returns whether it did anything.
+    /// Begins the next stripe of a rebuild. Returns whether it did anything.
     pub(crate) fn step_rebuild(
         &mut self,
         cx: &mut Context,
@@ -64,15 +62,24 @@ impl Maintenance {
         logs: &mut Logs,
         stripes: &mut Stripes,
     ) -> bool {
-        let end = cx.geometry.layout().stripes();
-        let Some(rebuild) = self.rebuild.as_ref().filter(|rebuild| !rebuild.stopped) else {
-            return false;
-        };
-        let slot = rebuild.slot;
+        let running = self.rebuilds.iter().filter(|(_, rebuild)| !rebuild.stopped);
+        let mut slots: Vec<Slot> = running.map(|(slot, _)| *slot).collect();
+        slots.sort_by_key(|slot| cx.roster.rebuilt(*slot).next());
+        slots.into_iter().any(|slot| self.step_rebuild_of(cx, durable, logs, stripes, slot))
+    }
+
+    fn step_rebuild_of(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        stripes: &mut Stripes,
+        slot: Slot,
+    ) -> bool {
         durable.bitmap().skip_what_was_kept(cx, slot);
         let next = cx.roster.rebuilt(slot).next();
-        if next == end {
-            return self.finish_rebuild(cx, durable, logs);
+        if next == cx.geometry.layout().stripes() {
+            return self.finish_rebuild(cx, durable, logs, slot);
         }
         let stripe = Stripe::new(next);
         let layout = cx.geometry.layout();
@@ -80,7 +87,7 @@ impl Maintenance {
         match unit {
             Some(unit) => {
                 cx.roster.rebuilt_mut(slot).begin();
-                self.rebuild.as_mut().expect("it is under way").running += 1;
+                self.rebuilds.get_mut(&slot).expect("it is under way").running += 1;
                 let since = cx.roster.since(slot);
                 self.start_maintenance(
                     cx,
@@ -104,8 +111,7 @@ impl Maintenance {
         stripe: Stripe,
         result: Result<(), RequestError>,
     ) {
-        let current = self.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot);
-        let Some(rebuild) = current else { return };
+        let Some(rebuild) = self.rebuilds.get_mut(&slot) else { return };
         // The member that was rebuilt when the job started may have failed since.
         if cx.roster.since(slot) != since {
             return;
@@ -118,7 +124,7 @@ impl Maintenance {
             cx.events.push_back(Event::RebuildStopped { slot, at });
         }
         if !rebuild.stopped {
-            self.checkpoint_if_due(cx, durable);
+            self.checkpoint_if_due(cx, durable, slot);
         } else if rebuild.running == 0 {
             // When a command says to go on, the rebuild repeats the stripes behind the one that
             // could not be computed.
@@ -127,30 +133,30 @@ impl Maintenance {
         }
     }
 
-    /// Lets a rebuild that has stopped go on: at once, or when its running jobs have ended.
+    /// Lets rebuilds that have stopped go on: at once, or when their running jobs have ended.
+    /// Returns the first slot that is being rebuilt.
     pub(crate) fn go_on_rebuilding(&mut self) -> Option<Slot> {
-        let rebuild = self.rebuild.as_mut()?;
-        if rebuild.running == 0 {
-            rebuild.stopped = false;
-        } else {
-            rebuild.again = rebuild.stopped;
+        for rebuild in self.rebuilds.values_mut() {
+            if rebuild.running == 0 {
+                rebuild.stopped = false;
+            } else {
+                rebuild.again = rebuild.stopped;
+            }
         }
-        Some(rebuild.slot)
+        self.rebuilding()
     }
 
-    fn checkpoint_if_due(&mut self, cx: &mut Context, durable: &mut Durable) {
-        let rebuild = self.rebuild.as_ref().expect("a rebuild is under way");
-        let done = cx.roster.rebuilt(rebuild.slot).done();
-        let gone: Sectors = cx.geometry.layout().unit_length() * (done - durable.frontier().min(done));
-        if !rebuild.checkpointing && gone >= cx.tuning.checkpoint {
-            self.start_checkpoint(cx, done);
+    fn checkpoint_if_due(&mut self, cx: &mut Context, durable: &mut Durable, slot: Slot) {
+        let done = cx.roster.rebuilt(slot).done();
+        let recorded = durable.frontier(slot).min(done);
+        let gone: Sectors = cx.geometry.layout().unit_length() * (done - recorded);
+        if !self.rebuilds[&slot].checkpointing && gone >= cx.tuning.checkpoint {
+            self.start_checkpoint(cx, slot, done);
         }
     }
 
-    fn start_checkpoint(&mut self, cx: &mut Context, done: u64) {
-        let rebuild = self.rebuild.as_mut().expect("a rebuild is under way");
-        rebuild.checkpointing = true;
-        let slot = rebuild.slot;
+    fn start_checkpoint(&mut self, cx: &mut Context, slot: Slot, done: u64) {
+        self.rebuilds.get_mut(&slot).expect("it is under way").checkpointing = true;
         let since = cx.roster.since(slot);
         let id = cx.jobs.start(Kind::Checkpoint { slot, done, since }, Class::Rebuild);
         cx.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]);
@@ -166,31 +172,33 @@ impl Maintenance {
         logs: &mut Logs,
         (slot, done, since): (Slot, u64, u64),
     ) {
-        let Some(rebuild) = self.rebuild.as_mut().filter(|rebuild| rebuild.slot == slot) else {
-            return;
-        };
+        let Some(rebuild) = self.rebuilds.get_mut(&slot) else { return };
         // Another member may have taken the slot while this one was flushed.
         if cx.roster.since(slot) != since {
             return;
         }
         rebuild.checkpointing = false;
-        durable.record_frontier(cx, done);
+        durable.record_frontier(cx, slot, done);
         if done == cx.geometry.layout().stripes() && self.rebuild_may_end(cx, durable, logs) {
-            self.rebuild = None;
+            self.rebuilds.remove(&slot);
             cx.roster.complete(slot);
             durable.await_rebuilt(cx, slot);
             durable.bitmap_mut().resync_again();
-            cx.signal(Signal::SpareMayServe);
         }
     }
 
-    fn finish_rebuild(&mut self, cx: &mut Context, durable: &mut Durable, logs: &mut Logs) -> bool {
-        let rebuild = self.rebuild.as_ref().expect("a rebuild is under way");
-        let ready = cx.roster.rebuilt(rebuild.slot).is_idle()
-            && !rebuild.checkpointing
+    fn finish_rebuild(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        slot: Slot,
+    ) -> bool {
+        let ready = cx.roster.rebuilt(slot).is_idle()
+            && !self.rebuilds[&slot].checkpointing
             && self.rebuild_may_end(cx, durable, logs);
         if ready {
-            self.start_checkpoint(cx, cx.geometry.layout().stripes());
+            self.start_checkpoint(cx, slot, cx.geometry.layout().stripes());
         }
         ready
     }

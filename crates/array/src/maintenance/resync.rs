@@ -33,9 +33,9 @@ impl Maintenance {
         Some(self.task(cx, total - left, total, (began, 0), stopped && !self.resync_follows_rebuild(cx)))
     }
 
-    /// Whether a resync is waiting only for a rebuild to end.
+    /// Whether a resync is waiting only for rebuilds to end.
     fn resync_follows_rebuild(&self, cx: &Context) -> bool {
-        cx.geometry.is_journaled() && self.rebuild.as_ref().is_some_and(|rebuild| !rebuild.stopped)
+        cx.geometry.is_journaled() && self.rebuilds.values().any(|rebuild| !rebuild.stopped)
     }
 
     /// Begins the next stripe of a region that needs a resync. Returns whether it did anything.

@@ -1,5 +1,7 @@
 //! The state of rebuild, resync and scrub, and the start of their jobs.
 
+use std::collections::BTreeMap;
+
 use parlour_units::{Instant, Sectors, Slot, Stripe};
 
 use crate::code::UnitSet;
@@ -15,7 +17,8 @@ use crate::stripe::{StripeWork, Stripes};
 /// The state of rebuild, resync and scrub.
 #[derive(Debug, Default)]
 pub(crate) struct Maintenance {
-    pub(super) rebuild: Option<Rebuild>,
+    /// By slot.
+    pub(super) rebuilds: BTreeMap<Slot, Rebuild>,
     pub(super) scrub: Option<Scrub>,
     pub(super) last_scrub: Option<ScrubReport>,
     /// The number of maintenance jobs under way.
@@ -25,7 +28,6 @@ pub(crate) struct Maintenance {
 /// A rebuild that is under way.
 #[derive(Debug)]
 pub(super) struct Rebuild {
-    pub(super) slot: Slot,
     pub(super) began: (Instant, u64),
     pub(super) checkpointing: bool,
     /// The number of its jobs under way.
@@ -53,7 +55,7 @@ impl Maintenance {
 
     /// Whether a rebuild, a scrub or a resync is wanted or under way.
     pub(crate) fn is_wanted(&self, durable: &Durable) -> bool {
-        self.rebuild.is_some() || self.scrub.is_some() || durable.bitmap().resync_count() > 0
+        !self.rebuilds.is_empty() || self.scrub.is_some() || durable.bitmap().resync_count() > 0
     }
 
     /// The report of the last scrub that has ended.

@@ -80,7 +80,7 @@ impl Run<'_> {
         if let Some(image) = self.stock.image(disk).filter(|image| self.may_return(image, slot)) {
             *self.rig.world.disk_mut(disk) = image.clone();
         }
-        if !self.rig.is_serving() || self.rig.status().rebuild.is_some() {
+        if !self.rig.is_serving() {
             return Ok(false);
         }
         self.rig.count_fault(Fault::Comeback);

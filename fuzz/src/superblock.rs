@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use parlour_array::layout::{Layout, Location, Occupant};
+use parlour_array::layout::{Location, Occupant};
 use parlour_array::organization::Consistency;
 use parlour_array::{Assembly, Candidate, Geometry, SUPERBLOCK_BYTES, Superblock};
 use parlour_units::{Sector, Sectors, Stripe};
@@ -68,12 +68,13 @@ fn check_geometry(geometry: &Geometry) {
     assert!(!geometry.layout().peers(parlour_units::Slot::new(0)).is_empty());
     for stripe in [0, layout.stripes() / 2, layout.stripes().saturating_sub(1)] {
         if stripe < layout.stripes() {
-            check_stripe(layout, Stripe::new(stripe), end);
+            check_stripe(geometry, Stripe::new(stripe), end);
         }
     }
 }
 
-fn check_stripe(layout: &Layout, stripe: Stripe, end: Sector) {
+fn check_stripe(geometry: &Geometry, stripe: Stripe, end: Sector) {
+    let layout = geometry.layout();
     let (region, index) = layout.region_of(stripe);
     assert!(region.get() < layout.region_count());
     assert_eq!(layout.stripe_in(region, index), Some(stripe));
@@ -85,8 +86,7 @@ fn check_stripe(layout: &Layout, stripe: Stripe, end: Sector) {
     }
     let Some(logs) = layout.logs() else { return };
     for position in [0, logs.segments() - 1] {
-        let (sublog, start) = logs.segment_at(position);
-        let location = layout.sublog_at(region, sublog).expect("it has logs");
-        assert!(location.at + start + Sectors::new(logs.shape().segment) <= end, "{location:?}");
+        let location = geometry.log_segment_at(region, position).expect("it has logs");
+        assert!(location.at + Sectors::new(logs.shape().segment) <= end, "{location:?}");
     }
 }

@@ -146,12 +146,11 @@ impl Image {
             Structure::Header(region, segment, second) => {
                 let logs = geometry.layout().logs()?;
                 let region = parlour_units::Region::new(region % geometry.layout().region_count());
-                let (sublog, offset) = logs.segment_at(segment % logs.segments());
-                let location = geometry.layout().sublog_at(region, sublog)?;
+                let location = geometry.log_segment_at(region, segment % logs.segments())?;
                 let header = geometry.log_header_length()?;
                 let last = Sectors::new(logs.shape().segment) - header;
                 let copy = if second { last } else { Sectors::ZERO };
-                (geometry.data_start() + (location.at + offset + copy).from_start(), header)
+                (geometry.data_start() + (location.at + copy).from_start(), header)
             }
             Structure::Entry(part, sector) => {
                 let (start, length) = geometry.commit_part(part);

@@ -254,7 +254,7 @@ impl<'a> Case<'a> {
         let view = StripeView { cached: &cached, ..self.view(window.stripe) };
         let content = Content::Host;
         let region = self.layout().region_of(window.stripe).0;
-        let log_stands = update::log_slots(self.layout(), region).all(|slot| !self.failed.contains(&slot));
+        let log_stands = self.geometry.log_slots(region).all(|slot| !self.failed.contains(&slot));
         let method = update::goes_to_log(self.geometry, log_stands, self.failed.is_empty()).then(|| {
             let known = self.simulated.old_data_known;
             update::method(builder, view, (&pieces, content), self.tuning, known)

@@ -36,6 +36,7 @@ mod inspect;
 mod job;
 pub mod layout;
 mod log;
+mod log_places;
 mod maintenance;
 mod map;
 mod metadata;

@@ -393,14 +393,10 @@ fn unrecoverable(
     damaged: &[Slot],
     map: &mut StoredBitmap,
 ) {
-    let layout = assembly.geometry.layout();
-    let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
     let gone = gone(assembly);
     let unread = |slot: Slot| !commits[slot.as_usize()].read || damaged.contains(&slot);
-    let lost = |region: &Region| {
-        let slots = (0..sublogs).filter_map(|sublog| layout.sublog_slot(*region, sublog));
-        slots.into_iter().any(|slot| gone.contains(&slot) || unread(slot))
-    };
+    let is_lost = |slot: Slot| gone.contains(&slot) || unread(slot);
+    let lost = |region: &Region| assembly.geometry.log_slots(*region).any(is_lost);
     let regions: Vec<Region> = map.dirty.iter().filter(lost).collect();
     regions.into_iter().for_each(|region| map.resync.set(region));
 }

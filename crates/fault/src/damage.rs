@@ -102,9 +102,9 @@ fn segment(geometry: &Geometry, slot: Slot, number: u64) -> Option<(Sector, Sect
     (0..64).find_map(|step| {
         let picked = (number >> 8).wrapping_add(step * 7);
         // The first segments are used most often.
-        let (sublog, offset) = logs.segment_at((picked % segments.min(3)) as u32);
-        let there = layout.sublog_at(Region::new((picked / 3 % regions) as u32), sublog)?;
-        let at = geometry.data_start() + there.at.from_start() + offset;
+        let (region, position) = (picked / 3 % regions, picked % segments.min(3));
+        let there = geometry.log_segment_at(Region::new(region as u32), position as u32)?;
+        let at = geometry.data_start() + there.at.from_start();
         (there.slot == slot).then_some((at, Sectors::new(logs.shape().segment)))
     })
 }

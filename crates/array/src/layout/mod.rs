@@ -442,13 +442,6 @@ impl Layout {
         let (group, in_group) = self.region_in_group(region);
         Some(self.slot_in(group, self.logs()?.sublog_member(in_group, sublog)))
     }
-
-    /// The slot whose commit log has `region`'s records and intents. It is always the same one, so
-    /// that they become durable in order.
-    pub fn commit_slot(&self, region: Region) -> Option<Slot> {
-        let sublogs = u32::from(self.logs()?.shape().sublogs);
-        self.sublog_slot(region, (region.get() % sublogs) as u16)
-    }
 }
 
 /// The greatest number of regions of the write-intent bitmap, so that the bitmap stays small.

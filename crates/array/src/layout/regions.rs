@@ -180,14 +180,6 @@ impl Regions {
         u32::from(self.shape.sublogs) * self.shape.sublog_segments
     }
 
-    /// The sublog of log segment `segment`, and the segment's start in it. Segments are distributed
-    /// round-robin, so that sublogs fill and are read evenly (§2.5).
-    pub fn segment_at(&self, segment: u32) -> (u16, Sectors) {
-        let sublogs = u32::from(self.shape.sublogs);
-        let start = Sectors::new(self.shape.segment) * u64::from(segment / sublogs);
-        ((segment % sublogs) as u16, start)
-    }
-
     fn piece(&self, role: u16) -> Sectors {
         let rest = if role < self.shape.sublogs { self.sublog } else { self.data_share };
         self.parity_share[usize::from(role)] + rest

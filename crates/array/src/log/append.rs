@@ -106,18 +106,17 @@ impl Logs {
     /// follow it on the same sublog.
     fn claim(&mut self, cx: &mut Context, region: Region, first: u32, position: u32) -> Vec<u32> {
         let several = matches!(cx.tuning.log_flush, LogFlush::Watermark(_));
-        let sublogs = u32::from(cx.geometry.layout().logs().expect("a logged layout").shape().sublogs);
         let mut claimed = vec![first];
         let turn = cx.roster.turn();
         self.begin_append(region, first, position, turn);
-        let mut next_position = position + sublogs;
+        let mut next_position = cx.geometry.next_log_segment(position);
         loop {
             let free = self.region(region).positions.get(next_position as usize) == Some(&false);
             let Some(next) = self.next_ready(region).filter(|_| free && several) else { return claimed };
             self.region(region).positions[next_position as usize] = true;
             self.begin_append(region, next, next_position, turn);
             claimed.push(next);
-            next_position += sublogs;
+            next_position = cx.geometry.next_log_segment(next_position);
         }
     }
 
@@ -127,11 +126,9 @@ impl Logs {
             self.segment_mut(*index).stamp = self.stamp;
         }
         self.region(region).forget_count();
-        let layout = cx.geometry.layout();
         let position = self.segment(segments[0]).position.expect("a segment being appended has a position");
-        let (sublog, offset) = layout.logs().expect("a logged layout").segment_at(position);
-        let location = layout.sublog_at(region, sublog).expect("a logged layout");
-        let at = cx.geometry.absolute(location.at + offset);
+        let location = cx.geometry.log_segment_at(region, position).expect("a logged layout");
+        let at = cx.geometry.absolute(location.at);
         let id = cx.jobs.start(Kind::Append { region, segments: segments.clone() }, Class::Log);
         let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;

@@ -31,7 +31,7 @@ impl Logs {
 
     /// Whether all members that hold `region`'s log are active.
     pub(crate) fn log_stands(&self, cx: &Context, region: Region) -> bool {
-        let mut slots = update::log_slots(cx.geometry.layout(), region);
+        let mut slots = cx.geometry.log_slots(region);
         !cx.roster.is_degraded() || slots.all(|slot| cx.roster.state(slot) == SlotState::Active)
     }
 
@@ -44,7 +44,7 @@ impl Logs {
     /// Whether the members that held `region`'s log when the array was opened still hold it.
     pub(crate) fn remembered_log_stands(&self, cx: &Context, region: Region) -> bool {
         let since_opening = |slot| cx.roster.member_since(slot, 0).is_some();
-        self.log_stands(cx, region) && update::log_slots(cx.geometry.layout(), region).all(since_opening)
+        self.log_stands(cx, region) && cx.geometry.log_slots(region).all(since_opening)
     }
 
     /// Whether a segment of `region` is on a member that was failed.
@@ -71,10 +71,8 @@ impl Logs {
     /// Where a segment that is not in memory is stored.
     pub(in crate::log) fn segment_at(&self, cx: &Context, region: Region, index: u32) -> (Slot, Sector) {
         let position = self.segment(index).position.expect("what is not in memory is in a position");
-        let layout = cx.geometry.layout();
-        let (sublog, offset) = layout.logs().expect("a logged layout").segment_at(position);
-        let location = layout.sublog_at(region, sublog).expect("a logged layout");
-        (location.slot, cx.geometry.absolute(location.at + offset))
+        let location = cx.geometry.log_segment_at(region, position).expect("a logged layout");
+        (location.slot, cx.geometry.absolute(location.at))
     }
 
     /// Whether some of `region`'s data is on no active member.

@@ -13,9 +13,7 @@ impl Logs {
         cx.runnable.extend(self.take_pool_waiters());
         let regions: Vec<Region> = self.regions.regions().collect();
         for region in regions {
-            let layout = cx.geometry.layout();
-            let sublogs = layout.logs().expect("a logged layout").shape().sublogs;
-            let on_it = (0..sublogs).any(|sublog| layout.sublog_slot(region, sublog) == Some(slot));
+            let on_it = cx.geometry.log_slots(region).any(|other| other == slot);
             let log = &self.regions[region];
             let unknown = log.load != LoadState::Known && on_it;
             // A job that is loading or reintegrating this log checks at its end whether the log's

@@ -25,7 +25,6 @@ use crate::job::Kind;
 use crate::log::Logs;
 use crate::plan::{Plan, Source, Span, Strategy};
 use crate::status::Event;
-use crate::update;
 
 impl Logs {
     /// Reads headers of `region`'s log, unless that was begun already.
@@ -67,11 +66,10 @@ impl Logs {
         let mut plan = Plan::of(Strategy::Metadata);
         let mut start = Sectors::ZERO;
         for position in &load.asked {
-            let (sublog, offset) = shape.segment_at(*position);
-            let location = cx.geometry.layout().sublog_at(load.region, sublog).expect("a logged layout");
-            let offset = if copy == Copy::First { offset } else { offset + length - header };
-            let at = cx.geometry.data_start() + (location.at + offset).from_start();
-            plan.read(location.slot, at, Span::new(Source::Metadata, start, header));
+            let location = cx.geometry.log_segment_at(load.region, *position).expect("a logged layout");
+            let offset = if copy == Copy::First { Sectors::ZERO } else { length - header };
+            let at = cx.geometry.absolute(location.at);
+            plan.read(location.slot, at + offset, Span::new(Source::Metadata, start, header));
             start += header;
         }
         let turn = load.turn;
@@ -145,10 +143,7 @@ impl Logs {
         }
         // A member may have been lost while its headers were read.
         if !sound {
-            cx.events.push_back(Event::LogDamaged {
-                region,
-                slots: update::log_slots(cx.geometry.layout(), region).collect(),
-            });
+            cx.events.push_back(Event::LogDamaged { region, slots: cx.geometry.log_slots(region).collect() });
         }
         if !sound
             || self.log_is_lost(cx, region)
@@ -163,10 +158,8 @@ impl Logs {
     }
 
     fn report_implausible_segment(&mut self, cx: &mut Context, region: Region, position: u32) {
-        let layout = cx.geometry.layout();
-        let (sublog, _) = layout.logs().expect("a logged layout").segment_at(position);
-        if let Some(slot) = layout.sublog_slot(region, sublog) {
-            cx.events.push_back(Event::Implausible { slot, what: "log segment" });
+        if let Some(location) = cx.geometry.log_segment_at(region, position) {
+            cx.events.push_back(Event::Implausible { slot: location.slot, what: "log segment" });
         }
     }
 
@@ -235,10 +228,7 @@ impl Logs {
         cx.jobs.end(id);
         let of_space = failures.iter().any(|failure| failure.fault.is_of_space());
         let stood = |slot| cx.roster.member_since(slot, turn).is_some();
-        if of_space
-            && update::log_slots(cx.geometry.layout(), region).all(stood)
-            && !self.log_is_lost(cx, region)
-        {
+        if of_space && cx.geometry.log_slots(region).all(stood) && !self.log_is_lost(cx, region) {
             self.stall_region(cx, region);
         } else {
             self.give_log_up(cx, durable, region);

@@ -10,17 +10,10 @@ use parlour_units::{Region, Sectors, Slot};
 
 use crate::columns::Piece;
 use crate::geometry::Geometry;
-use crate::layout::Layout;
 use crate::plan::{Builder, Content, Fragment, LogMethod, Lost, Plan, StripeView, StripeWrite};
 use crate::tuning::{LargeWrite, Simulated, Tuning};
 
 pub use self::choice::Update;
-
-/// The slots that hold `region`'s log; empty if the layout has no logs.
-pub(crate) fn log_slots(layout: &Layout, region: Region) -> impl Iterator<Item = Slot> + '_ {
-    let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
-    (0..sublogs).filter_map(move |sublog| layout.sublog_slot(region, sublog))
-}
 
 /// Whether writes are logged with the members that are there. With `journal` that is so while the
 /// members of the region's log are whole (`log_stands`); otherwise only while all members are.
@@ -44,7 +37,7 @@ pub(crate) fn builder(geometry: &Geometry, tuning: &Tuning, simulated: Simulated
 /// data.
 pub(crate) fn commit_slot(geometry: &Geometry, region: Region, plan: &Plan) -> Option<Slot> {
     plan.commit_before.filter(|_| geometry.is_journaled())?;
-    geometry.layout().commit_slot(region)
+    geometry.commit_slot(region)
 }
 
 /// How a logged write is recorded. `known`: the old data need not be read.

@@ -220,11 +220,11 @@ fn log(
     let mut found = Vec::new();
     for region in dirty.iter().copied() {
         for position in 0..logs.segments() {
-            let (sublog, offset) = logs.segment_at(position);
-            let Some(at) = layout.sublog_at(region, sublog).filter(|at| at.slot == slot) else {
+            let Some(there) = geometry.log_segment_at(region, position).filter(|there| there.slot == slot)
+            else {
                 continue;
             };
-            let at = geometry.data_start() + (at.at + offset).from_start();
+            let at = geometry.data_start() + there.at.from_start();
             let read = member.read_at(at, &mut block).is_ok();
             let summary = SegmentSummary::decode(&block, superblock.array).filter(|_| read);
             found.extend(summary.filter(|summary| summary.region == region.get()));

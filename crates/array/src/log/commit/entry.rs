@@ -72,5 +72,5 @@ impl Logs {
 
 /// The slot whose commit log has `region`'s records and intents.
 pub(in crate::log) fn commit_slot(cx: &Context, region: Region) -> Slot {
-    cx.geometry.layout().commit_slot(region).expect("a logged layout")
+    cx.geometry.commit_slot(region).expect("a logged layout")
 }

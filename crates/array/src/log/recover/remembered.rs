@@ -57,7 +57,7 @@ pub(crate) fn remember(
     // A member may have stood in another slot before: entries from that time do not count for this
     // slot.
     let counts = |slot: Slot, region: Region, sequence: u64| {
-        geometry.layout().commit_slot(region) == Some(slot) && counts(region, sequence)
+        geometry.commit_slot(region) == Some(slot) && counts(region, sequence)
     };
     for (slot, found) in (0..).map(Slot::new).zip(found) {
         for entry in found.records.entries {
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn records_count_only_from_the_commit_log_that_is_their_regions() {
         let geometry = geometry();
-        let slot = geometry.layout().commit_slot(Region::new(0)).expect("it has logs");
+        let slot = geometry.commit_slot(Region::new(0)).expect("it has logs");
         for other in 0..4 {
             let empty = || FoundLog { records: Found::default(), intents: Found::default() };
             let mut found: Vec<FoundLog> = (0..4).map(|_| empty()).collect();

@@ -18,7 +18,6 @@ use crate::log::Logs;
 use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::state::HalfDone;
 use crate::signal::Signal;
-use crate::update;
 
 impl Logs {
     /// A member had no space or memory for an access that loading or recovering `region` needed.
@@ -41,7 +40,7 @@ impl Logs {
     pub(in crate::log) fn may_suspend(&self, cx: &Context, region: Region) -> bool {
         let reintegration = self.regions[region].reintegrating.as_ref().expect("it is under way");
         let stood = |slot| cx.roster.member_since(slot, reintegration.turn).is_some();
-        self.keeps_log_without_space(cx, region) && update::log_slots(cx.geometry.layout(), region).all(stood)
+        self.keeps_log_without_space(cx, region) && cx.geometry.log_slots(region).all(stood)
     }
 
     pub(in crate::log) fn keeps_log_without_space(&self, cx: &Context, region: Region) -> bool {

@@ -250,6 +250,27 @@ fn a_segment_that_rots_costs_nothing_while_all_members_are_there() {
     }
 }
 
+/// Which segments still count depends on what is in the parity already: each is damaged once.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_region_whose_segment_has_lost_its_headers_is_resynced() {
+    let (mut world, _) = written(&setup(), SEED, 120);
+    world.stop();
+    let all = segments(&world);
+    let mut noticed = 0;
+    for (disk, at) in all {
+        let (mut world, expected) = written(&setup(), SEED, 120);
+        world.stop();
+        let length = world.setup.log.segment.unwrap().bytes().as_usize();
+        DAMAGES[0].1(&mut world.disks[disk].bytes[at..at + length]);
+        let mut world = world.reopen(false).unwrap();
+        world.settle();
+        assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "at {at} of {disk}");
+        noticed += logs_damaged(&world);
+        expected.check_redundancy(world, 3);
+    }
+    assert!(noticed > 0, "some of them counted");
+}
+
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_member_that_silently_drops_writes_pollutes_nobody_else() {
     for dropping in 0..5 {

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::{Class, Repair};
+use parlour_array::{Action, Class, Repair};
+use parlour_units::Slot;
 
 fn dirty(world: &World) -> u32 {
     world.array.status().dirty_regions
@@ -35,6 +36,26 @@ fn a_region_is_clean_some_time_after_its_log_has_become_empty() {
         world.settle();
         assert_eq!(dirty(&world), 0);
     }
+}
+
+/// Idle regions are flushed before they are marked clean. A flush that does not count is repeated
+/// later.
+#[test]
+fn a_region_becomes_clean_although_a_member_fails_while_it_is_flushed() {
+    let mut world = World::new(&Setup::named("raid5", 4), SEED);
+    world.settle();
+    world.write_now(0, &payload(&mut Random(1), 8)).expect("it is written");
+    let flush =
+        |world: &World| world.pending.iter().position(|effect| matches!(effect.action, Action::Flush { .. }));
+    world.settle_until(|world| flush(world).is_some());
+    world.array.fail(world.now, Slot::new(3)).expect("it can be done without");
+    world.drain();
+    while let Some(index) = flush(&world) {
+        world.step_at(index);
+    }
+    assert_eq!(dirty(&world), 1, "the exclusion was not recorded yet");
+    world.settle();
+    assert_eq!(dirty(&world), 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::{Event, Repair};
-use parlour_units::Slot;
+use parlour_units::{Member, Slot};
 
 /// Members of two pairs of copies, of which one each may be lost.
 const LOST: [u16; 2] = [0, 2];
@@ -88,4 +88,28 @@ fn a_member_that_fails_in_its_rebuild_leaves_the_other_rebuild_alone() {
     world.replace(LOST[0]);
     world.settle();
     is_whole(world, &content);
+}
+
+#[test]
+fn a_failed_member_is_removed_once() {
+    let (mut world, _) = degraded(&setup());
+    let member = world.array.remove(world.now, Slot::new(LOST[1])).expect("it has failed");
+    assert_eq!(member, Some(Member::new(LOST[1])));
+    assert_eq!(world.array.remove(world.now, Slot::new(LOST[1])), Ok(None));
+}
+
+#[test]
+fn a_spare_that_fails_is_dropped_and_the_others_stay() {
+    let mut world = World::new(&setup(), SEED);
+    world.settle();
+    (0..3).for_each(|_| world.add_spare());
+    world.settle();
+    let second = world.disks.len() - 2;
+    world.disks[second].dead = true;
+    // (A new spare is recorded on all members.)
+    world.add_spare();
+    world.settle();
+    let dropped = |event: &&Event| matches!(event, Event::SpareDropped { .. });
+    assert_eq!(world.events.iter().filter(dropped).count(), 1);
+    assert_eq!(world.array.status().spares.len(), 3);
 }

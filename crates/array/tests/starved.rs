@@ -195,6 +195,36 @@ fn a_reintegration_that_finds_no_memory_is_suspended_and_gives_no_record_up() {
     }
 }
 
+/// The reintegration has made durable what it is about to do to the parity, has done a part of it,
+/// and nothing else waits for the next opening: a clean stop would forget which part.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_reintegration_that_finds_no_memory_for_the_rest_of_its_parity_is_finished_later() {
+    let (mut world, content) = committed();
+    world.settle();
+    world.stop();
+    let mut world = world.reopen(false).unwrap();
+    // A scrub reads the records in the positions; these are then to be reintegrated.
+    world.array.scrub(world.now, Repair::Nothing).unwrap();
+    world.drain();
+    let parity = |world: &World| -> Vec<usize> {
+        let is_parity = |effect: &parlour_array::Effect| {
+            effect.class == Class::Log && matches!(effect.action, Action::Write { durable: false, .. })
+        };
+        { world.pending.iter().enumerate() }
+            .filter(|(_, effect)| is_parity(effect))
+            .map(|(index, _)| index)
+            .collect()
+    };
+    world.settle_until(|world| parity(world).len() > 1);
+    let first = parity(&world)[0];
+    world.step_at(first);
+    assert!(!parity(&world).is_empty(), "a part of the parity is not written");
+    world.starve(true);
+    world.settle();
+    world.starve(false);
+    sound_after_reopening(world, &content);
+}
+
 /// The content of a missing member is in parity that cannot be brought up to date: a flush fails,
 /// and the array can be stopped.
 #[cfg_attr(not(feature = "planted-bugs"), test)]

@@ -304,6 +304,12 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_keeps_space_for_empty_entries() {
+        let room = |length| Ring::new(&Found::default(), 1, Sectors::new(length), BLOCK).room();
+        assert_eq!([room(800), room(80)], [800 - 4 * 8, 80 - 20], "at most a quarter");
+    }
+
+    #[test]
     fn the_older_half_ends_with_an_entry() {
         assert_eq!(ring(0).middle(), 0);
         assert_eq!(ring(1).middle(), 1, "the oldest is always among them");

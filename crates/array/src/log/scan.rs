@@ -207,9 +207,13 @@ impl RingReader {
 
 #[cfg(test)]
 mod tests {
+    use parlour_units::{Region, Unit};
+
     use super::*;
-    use crate::format::commit_entry::EntryContent;
+    use crate::columns::Columns;
     use crate::format::commit_entry::tests::something;
+    use crate::format::commit_entry::{Change, Committed, EntryContent};
+    use crate::format::segment::{Record, RecordKind};
 
     const ARRAY: Identity = Identity([7; 16]);
     const BLOCK: Sectors = Sectors::new(8);
@@ -271,6 +275,22 @@ mod tests {
     fn entries_that_count_are_found_in_order_around_the_end() {
         let found = read(&log(32, &[(4, 24, 2, 3), (5, 32, 4, 4), (6, 40, 4, 5), (3, 16, 1, 2)]));
         assert_eq!((numbers(&found), found.newest, found.head, found.whole), (vec![4, 5, 6], 6, 48, true));
+    }
+
+    #[test]
+    fn an_entry_of_several_blocks_is_read_however_it_is_cut() {
+        let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
+        let (unit, kind, start) = (Unit::new(0), RecordKind::Cancel, Sectors::ZERO);
+        let record = Record { sequence: 1, stripe: 0, unit, kind, columns, start, digest: 0 };
+        let changes = vec![Change { old: 0, new: 7 }; 600];
+        let records = vec![Committed { region: Region::new(0), record, changes }];
+        let content = EntryContent { records, ..EntryContent::default() };
+        let entry = EntryHeader { number: 5, at: 8, tail: 5, previous: 0, content };
+        let encoded = entry.encode(ARRAY, BLOCK);
+        assert!(encoded.len() > 2 * 4_096);
+        let mut bytes = vec![0; 64 * 512];
+        bytes[8 * 512..][..encoded.len()].copy_from_slice(&encoded);
+        assert_eq!(numbers(&read(&bytes)), [5]);
     }
 
     #[test]

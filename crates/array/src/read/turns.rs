@@ -32,3 +32,17 @@ fn mixed(count: u64) -> u64 {
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::mixed;
+
+    /// The first outputs of SplitMix64 from state 0, as its authors' implementation gives them.
+    #[test]
+    fn copies_are_chosen_by_splitmix64() {
+        assert_eq!(
+            [0, 1, 2].map(mixed),
+            [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]
+        );
+    }
+}

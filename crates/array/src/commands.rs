@@ -45,11 +45,12 @@ impl Array {
         self.rooms.command(now, |rooms| rooms.maintenance.replace(&mut rooms.core, slot, info))
     }
 
-    /// Goes on with a rebuild that has stopped, or starts one onto a spare. Returns its slot.
+    /// Goes on with rebuilds that have stopped, or starts some onto spares. Returns the slots that
+    /// are being rebuilt.
     ///
     /// # Errors
     /// There is nothing to rebuild, or nothing to rebuild onto.
-    pub fn rebuild(&mut self, now: Instant) -> Result<Slot, AdminError> {
+    pub fn rebuild(&mut self, now: Instant) -> Result<Vec<Slot>, AdminError> {
         self.rooms.command(now, |rooms| rooms.maintenance.rebuild_on_request(&mut rooms.core))
     }
 

@@ -95,17 +95,17 @@ impl Maintenance {
         Ok(member)
     }
 
-    /// Goes on with rebuilds that have stopped, or starts one onto a spare. Returns its slot.
-    pub(crate) fn rebuild_on_request(&mut self, core: &mut Core) -> Result<Slot, AdminError> {
+    /// Goes on with rebuilds that have stopped, or starts some onto spares. Returns the slots that
+    /// are being rebuilt.
+    pub(crate) fn rebuild_on_request(&mut self, core: &mut Core) -> Result<Vec<Slot>, AdminError> {
         serves(core)?;
-        if let Some(slot) = self.go_on_rebuilding() {
-            return Ok(slot);
-        }
         if !core.cx.roster.is_degraded() {
             return Err(AdminError::NothingToRebuild);
         }
+        self.go_on_rebuilding();
         self.take_spares(core);
-        self.rebuilding().ok_or(AdminError::NoSpare)
+        let slots: Vec<Slot> = self.rebuilds.keys().copied().collect();
+        if slots.is_empty() { Err(AdminError::NoSpare) } else { Ok(slots) }
     }
 
     /// Treats a failed access of any job as a failure of its member.

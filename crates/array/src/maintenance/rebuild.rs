@@ -20,11 +20,6 @@ use crate::status::Event;
 use crate::stripe::Stripes;
 
 impl Maintenance {
-    /// The first slot that is being rebuilt.
-    pub(crate) fn rebuilding(&self) -> Option<Slot> {
-        self.rebuilds.keys().next().copied()
-    }
-
     /// The member that is being rebuilt in `slot`, if it is there, is gone.
     pub(crate) fn forget_rebuild(&mut self, slot: Slot) {
         self.rebuilds.remove(&slot);
@@ -134,8 +129,7 @@ impl Maintenance {
     }
 
     /// Lets rebuilds that have stopped go on: at once, or when their running jobs have ended.
-    /// Returns the first slot that is being rebuilt.
-    pub(crate) fn go_on_rebuilding(&mut self) -> Option<Slot> {
+    pub(crate) fn go_on_rebuilding(&mut self) {
         for rebuild in self.rebuilds.values_mut() {
             if rebuild.running == 0 {
                 rebuild.stopped = false;
@@ -143,7 +137,6 @@ impl Maintenance {
                 rebuild.again = rebuild.stopped;
             }
         }
-        self.rebuilding()
     }
 
     fn checkpoint_if_due(&mut self, cx: &mut Context, durable: &mut Durable, slot: Slot) {

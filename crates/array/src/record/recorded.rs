@@ -159,7 +159,7 @@ impl Recorded {
     ///
     /// # Errors
     /// As there.
-    pub fn rebuild(&mut self, now: Instant) -> Result<Slot, AdminError> {
+    pub fn rebuild(&mut self, now: Instant) -> Result<Vec<Slot>, AdminError> {
         self.told(|| Input::Rebuild { now: now.nanoseconds() });
         let result = self.array.rebuild(now);
         self.answered(&result);

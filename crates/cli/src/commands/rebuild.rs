@@ -1,4 +1,4 @@
-//! `parlour rebuild`: continues a rebuild that has stopped, or rebuilds onto a spare.
+//! `parlour rebuild`: continues rebuilds that have stopped, or rebuilds onto spares.
 
 use clap::Args;
 use parlour_engine::control::{ControlError, Request};
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::status::{Account, Task};
 use crate::waiting;
 
-/// Continue a rebuild that has stopped, or rebuild onto a spare
+/// Continue rebuilds that have stopped, or rebuild onto spares
 ///
 /// A rebuild starts by itself when a member is replaced or a spare is available. This command is
 /// for a rebuild that stopped because something could not be read. With --wait it also succeeds
@@ -29,18 +29,22 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         Err(CommandError::Control(ControlError::Refused(_)))
             if options.wait && account(&options.array)?.is_whole() =>
         {
-            json!({ "rebuilding": Value::Null })
+            json!({ "rebuilding": [] })
         }
         answer => answer?,
     };
-    let slot = answer["rebuilding"].as_u64();
-    if let Some(slot) = slot.filter(|_| options.wait) {
-        wait(&options.array, slot, console)?;
+    let slots: Vec<u64> =
+        answer["rebuilding"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+    for slot in slots.iter().filter(|_| options.wait) {
+        wait(&options.array, *slot, console)?;
     }
-    console.answer(&answer, || match slot {
-        None => "Nothing is left to rebuild: every member is active\n".to_owned(),
-        Some(slot) if options.wait => format!("Member {slot} is rebuilt\n"),
-        Some(slot) => format!("Member {slot} is being rebuilt\n"),
+    let line = |slot: &u64| match options.wait {
+        true => format!("Member {slot} is rebuilt\n"),
+        false => format!("Member {slot} is being rebuilt\n"),
+    };
+    console.answer(&answer, || match slots[..] {
+        [] => "Nothing is left to rebuild: every member is active\n".to_owned(),
+        _ => slots.iter().map(line).collect(),
     })?;
     Ok(())
 }
@@ -66,7 +70,7 @@ pub(crate) fn wait(array: &ArrayOption, slot: u64, console: Console) -> Result<(
         state = member.map_or_else(String::new, |member| member.state.clone());
         // The superblocks record the end of a rebuild shortly after the last stripe is rebuilt.
         let recording = Task { done: 1, total: 1, left_seconds: None, stopped: false };
-        Ok(account.rebuild.or((state == "rebuilding").then_some(recording)))
+        Ok((state == "rebuilding").then(|| account.rebuild.unwrap_or(recording)))
     })?;
     match (last, state.as_str()) {
         (Some(Task { stopped: true, .. }), _) => Err(Failure::RebuildStopped),

@@ -110,8 +110,8 @@ impl<F: Frontend> Server<F> {
                 Ok(json!({ "removed": member, "path": path }))
             }
             Request::Rebuild => {
-                let slot = self.machine.array.rebuild(now)?;
-                Ok(json!({ "rebuilding": slot.get() }))
+                let slots = self.machine.array.rebuild(now)?;
+                Ok(json!({ "rebuilding": slots.iter().map(|slot| slot.get()).collect::<Vec<u16>>() }))
             }
             Request::Scrub { repair } => {
                 self.machine.array.scrub(now, repair.into())?;

@@ -185,6 +185,8 @@ pub(crate) struct StripeJob {
     pub(crate) block_by_block: bool,
     /// In a rebuild or resync: units that could not be read in the window.
     pub(crate) unreadable: UnitSet,
+    /// In a rebuild or resync: targets that went on the bad-block log in the window.
+    pub(crate) passed_over: UnitSet,
     pub(crate) blind: Blind,
 }
 

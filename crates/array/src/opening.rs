@@ -261,8 +261,7 @@ fn trust(assembly: &Assembly, force: bool, map: &mut StoredBitmap) -> Result<boo
 /// Whether each check unit of `region` that is not `gone` is needed to compute data that is.
 fn fits_by_definition(geometry: &Geometry, gone: &[Slot], region: Region) -> bool {
     let layout = geometry.layout();
-    let stripes = (0..).map_while(|index| layout.stripe_in(region, index));
-    stripes.into_iter().all(|stripe| {
+    layout.samples_in(region).all(|stripe| {
         let is_gone = |unit: &Unit| gone.contains(&layout.locate(stripe, *unit).slot);
         geometry.code().spare_checks(layout.units().filter(is_gone).collect()).is_empty()
     })

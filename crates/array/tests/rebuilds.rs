@@ -113,3 +113,21 @@ fn a_spare_that_fails_is_dropped_and_the_others_stay() {
     assert_eq!(world.events.iter().filter(dropped).count(), 1);
     assert_eq!(world.array.status().spares.len(), 3);
 }
+
+/// Regression test. A member that was rebuilt stayed so until all others were rebuilt as well.
+#[test]
+fn a_member_that_is_rebuilt_becomes_active_while_another_is_rebuilt() {
+    let (mut world, content) = degraded(&setup());
+    let stripes = world.array.geometry().layout().stripes();
+    world.replace(LOST[0]);
+    world.settle_until(|world| world.array.status().rebuild.is_some_and(|task| task.done * 4 > stripes * 3));
+    world.replace(LOST[1]);
+    world.settle_until(|world| states(world)[usize::from(LOST[0])] == "active");
+    assert_eq!(states(&world), ["active", "active", "rebuilding", "active"]);
+    world.array.fail(world.now, Slot::new(1)).expect("its copy is rebuilt");
+    world.drain();
+    world.settle();
+    world.replace(1);
+    world.settle();
+    is_whole(world, &content);
+}

@@ -33,6 +33,11 @@ impl UnitSet {
         UnitSet(self.0 | other.0)
     }
 
+    /// Those that are not among `others`.
+    pub(crate) fn without(self, others: UnitSet) -> UnitSet {
+        UnitSet(self.0 & !others.0)
+    }
+
     pub(crate) fn and(self, other: UnitSet) -> UnitSet {
         UnitSet(self.0 & other.0)
     }

@@ -27,7 +27,7 @@ impl Rule for Mirrored {
         Some((row, shape.members - 1 - member))
     }
 
-    fn period(&self) -> Option<u64> {
+    fn period(&self, _shape: Shape) -> Option<u64> {
         Some(1)
     }
 }

@@ -420,9 +420,18 @@ impl Layout {
     /// Stripes that show all ways in which units are placed; `None` if any units of a stripe are to
     /// be thought of as lost together.
     pub(crate) fn samples(&self) -> Option<impl Iterator<Item = Stripe>> {
-        let Kind::Ruled(rule, _) = &self.kind else { return None };
-        let period = rule.period()? * u64::from(self.groups);
+        let Kind::Ruled(rule, shape) = &self.kind else { return None };
+        let period = rule.period(*shape)? * u64::from(self.groups);
         Some((0..period.min(self.stripes())).map(Stripe::new))
+    }
+
+    /// Stripes of `region` that show all ways in which its units are placed.
+    pub(crate) fn samples_in(&self, region: Region) -> impl Iterator<Item = Stripe> {
+        let period = match &self.kind {
+            Kind::Ruled(rule, shape) => rule.period(*shape).map(|period| period * u64::from(self.groups)),
+            Kind::Regions(regions) => Some(regions.period()),
+        };
+        (0..period.unwrap_or(u64::MAX)).map_while(move |index| self.stripe_in(region, index))
     }
 
     /// The greatest number of stripes in a region.

@@ -170,6 +170,11 @@ impl Regions {
         self.members - self.shape.sublogs - self.checks
     }
 
+    /// The number of stripes after which units are placed on members with the same roles again.
+    pub(super) fn period(&self) -> u64 {
+        self.period.into()
+    }
+
     /// The units of a stripe.
     fn width(&self) -> usize {
         usize::from(self.data_units() + self.checks)

@@ -100,6 +100,10 @@ impl Rule for Rotation {
     fn occupant(&self, shape: Shape, member: u64, row: u64) -> Option<(u64, u64)> {
         Some((row, self.unit(shape.members, row, member)))
     }
+
+    fn period(&self, shape: Shape) -> Option<u64> {
+        Some(shape.members)
+    }
 }
 
 #[derive(Debug)]

@@ -99,7 +99,7 @@ pub(super) trait Rule: Debug + Sync {
 
     /// The number of stripes after which units are placed on the same members again; `None` if any
     /// units of a stripe are to be thought of as lost together.
-    fn period(&self) -> Option<u64> {
+    fn period(&self, _shape: Shape) -> Option<u64> {
         None
     }
 }

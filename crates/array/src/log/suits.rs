@@ -18,6 +18,11 @@ impl Record {
             && self.columns.to <= layout.unit_length()
             && !self.columns.is_empty()
             && self.unit.get() < layout.width()
+            && match self.kind {
+                RecordKind::Update => layout.is_data(self.unit),
+                RecordKind::Overwrite => !layout.is_data(self.unit),
+                RecordKind::Cancel | RecordKind::Zero => true,
+            }
     }
 }
 
@@ -98,7 +103,7 @@ pub(super) mod tests {
         let record = Record {
             sequence: 5,
             stripe: 0,
-            unit: Unit::new(2),
+            unit: Unit::new(1),
             kind: RecordKind::Update,
             columns: Columns::new(BLOCK, BLOCK * 2),
             start: Sectors::ZERO,
@@ -137,6 +142,8 @@ pub(super) mod tests {
             with(of_record(Record { stripe: stripes, ..record })),
             with(of_record(Record { stripe: u32::MAX, ..record })),
             with(of_record(Record { unit: Unit::new(4), ..record })),
+            with(of_record(Record { unit: Unit::new(geometry.layout().data_units()), ..record })),
+            with(of_record(Record { kind: RecordKind::Overwrite, ..record })),
             with(of_record(Record { columns: columns(16, 24), ..record })),
             with(of_record(Record { columns: columns(4, 12), ..record })),
             with(of_record(Record { kind: RecordKind::Cancel, ..record })),

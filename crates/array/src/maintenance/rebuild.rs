@@ -1,5 +1,5 @@
 //! Rebuild: a member's units are computed from the others, stripe by stripe. Several members may be
-//! rebuilt at once; the one that has come least far goes on first.
+//! rebuilt at once; the one with the fewest jobs under way goes on first.
 //!
 //! [`Roster::rebuilt`](crate::roster::Roster) says which stripes are rebuilt. A job that holds a
 //! stripe's lock uses the new member if the stripe is rebuilt, and works without it if not. The
@@ -57,26 +57,24 @@ impl Maintenance {
         logs: &mut Logs,
         stripes: &mut Stripes,
     ) -> bool {
-        let running = self.rebuilds.iter().filter(|(_, rebuild)| !rebuild.stopped);
-        let mut slots: Vec<Slot> = running.map(|(slot, _)| *slot).collect();
-        slots.sort_by_key(|slot| cx.roster.rebuilt(*slot).next());
-        slots.into_iter().any(|slot| self.step_rebuild_of(cx, durable, logs, stripes, slot))
+        let going_on = self.rebuilds.iter().filter(|(_, rebuild)| !rebuild.stopped);
+        let mut slots: Vec<(u32, Slot)> = going_on.map(|(slot, rebuild)| (rebuild.running, *slot)).collect();
+        // A member that is rebuilt does not wait for the others.
+        slots.iter().for_each(|(_, slot)| durable.bitmap().skip_what_was_kept(cx, *slot));
+        let end = cx.geometry.layout().stripes();
+        let (rebuilt, mut left): (Vec<_>, Vec<_>) =
+            slots.drain(..).partition(|(_, slot)| cx.roster.rebuilt(*slot).next() == end);
+        if rebuilt.into_iter().any(|(_, slot)| self.finish_rebuild(cx, durable, logs, slot)) {
+            return true;
+        }
+        left.sort_unstable();
+        let first = left.first().map(|(_, slot)| *slot);
+        first.map(|slot| self.begin_stripe(cx, stripes, slot)).is_some()
     }
 
-    fn step_rebuild_of(
-        &mut self,
-        cx: &mut Context,
-        durable: &mut Durable,
-        logs: &mut Logs,
-        stripes: &mut Stripes,
-        slot: Slot,
-    ) -> bool {
-        durable.bitmap().skip_what_was_kept(cx, slot);
-        let next = cx.roster.rebuilt(slot).next();
-        if next == cx.geometry.layout().stripes() {
-            return self.finish_rebuild(cx, durable, logs, slot);
-        }
-        let stripe = Stripe::new(next);
+    /// Begins the next stripe of the rebuild of `slot`.
+    fn begin_stripe(&mut self, cx: &mut Context, stripes: &mut Stripes, slot: Slot) {
+        let stripe = Stripe::new(cx.roster.rebuilt(slot).next());
         let layout = cx.geometry.layout();
         let unit = layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot);
         match unit {
@@ -94,7 +92,6 @@ impl Maintenance {
             }
             None => cx.roster.rebuilt_mut(slot).skip(),
         }
-        true
     }
 
     pub(crate) fn rebuilt_stripe(

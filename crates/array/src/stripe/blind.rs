@@ -42,24 +42,24 @@ impl Stripes {
         failures: &[FailedAccess],
     ) -> bool {
         let block = cx.geometry.block();
-        let unreadable = unreadable(cx, id, failures);
         let job = cx.jobs.stripe(id);
-        let (window, targets, before) = (job.window, job.targets, job.unreadable);
-        let view = cx.roster.view(&cx.geometry, window.stripe);
-        let [before, now] =
-            [before, before.or(unreadable)].map(|units| view.without(units).computable(targets));
-        let lost: Vec<Unit> =
-            view.geometry.layout().units().filter(|unit| before.has(*unit) && !now.has(*unit)).collect();
+        let (window, targets) = (job.window, job.targets.without(job.passed_over));
+        let unreadable = job.unreadable.or(unreadable(cx, id, failures));
+        let view = cx.roster.view(&cx.geometry, window.stripe).without(unreadable);
+        let left = view.computable(targets);
         let job = cx.jobs.stripe(id);
-        if !lost.is_empty() && window.columns.length() > block {
+        if left != targets && window.columns.length() > block {
             job.block_by_block = true;
             job.window.columns.to = job.window.columns.from + block;
+            job.unreadable = UnitSet::NONE;
         } else {
-            job.unreadable = job.unreadable.or(unreadable);
-            if lost.into_iter().any(|unit| bad_blocks::record(cx, window, unit).is_err()) {
+            let lost = targets.without(left);
+            (job.unreadable, job.passed_over) = (unreadable, job.passed_over.or(lost));
+            let mut lost = cx.geometry.layout().units().filter(|unit| lost.has(*unit));
+            if lost.any(|unit| bad_blocks::record(cx, window, unit).is_err()) {
                 return false;
             }
-            if now.is_empty() {
+            if left.is_empty() {
                 self.next_window(cx, durable, logs, id);
                 return true;
             }
@@ -110,14 +110,13 @@ impl Stripes {
             return;
         }
         let pieces = cx.jobs.stripe(id).pieces.clone();
-        let changed: Vec<Unit> = changed_checks(cx, &pieces).collect();
-        // Check units that the write does not change still fit.
-        if cx.geometry.code().recovers(missing.or(changed.iter().copied().collect())) {
-            return;
-        }
+        // Check units that stand in for none of the missing data cost nothing.
+        let code = cx.geometry.code();
+        let stands_in = |check: &Unit| !code.depends(*check).and(missing).is_empty();
+        let changed: Vec<Unit> = changed_checks(cx, &pieces).filter(stands_in).collect();
         let columns = hull(&pieces).expect("a write writes something");
-        let mut changed = changed.into_iter();
-        if changed.any(|check| bad_blocks::record(cx, Window { stripe, columns }, check).is_err()) {
+        if changed.into_iter().any(|check| bad_blocks::record(cx, Window { stripe, columns }, check).is_err())
+        {
             durable.bitmap_mut().give_records_up(cx, region);
         }
     }

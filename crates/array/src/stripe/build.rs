@@ -1,6 +1,5 @@
 //! Building a job's plan for the array as it now is.
 
-use crate::code::UnitSet;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::ids::JobId;
@@ -28,7 +27,7 @@ impl Stripes {
         let stripe = cx.jobs.stripe(id).window.stripe;
         let unsynced = !cx.geometry.keeps_copies() && durable.bitmap().is_in_doubt(cx, stripe);
         let outdated = unsynced && durable.bitmap().is_outdated(cx.geometry.layout().region_of(stripe).0);
-        let behind = if logs.repairs_parity(cx, id) { logs.behind(cx, id) } else { Vec::new() };
+        let behind = if logs.repairs_parity(cx, id) { logs.behind(cx, id)? } else { Vec::new() };
         let job = cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let floats = cx.roster.floats();
@@ -87,11 +86,11 @@ fn plan_job(
         }
         Purpose::Repair { .. } => builder.reconstruct(plan, view, targets, columns, behind, true),
         Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
-            let (view, targets) = readable(view, targets, job.unreadable);
+            let targets = targets.without(job.passed_over);
             if targets.is_empty() {
                 return Ok(());
             }
-            builder.reconstruct(plan, view, targets, columns, &[], false)
+            builder.reconstruct(plan, view.without(job.unreadable), targets, columns, &[], false)
         }
         Purpose::Scrub { .. } if job.repairing => {
             builder.reconstruct(plan, view, targets, columns, &[], false)
@@ -102,16 +101,6 @@ fn plan_job(
         }
         Purpose::Scrub { .. } => Err(Lost),
     }
-}
-
-/// The stripe without its `unreadable` units, and those of `targets` that can be computed without
-/// them.
-fn readable(view: StripeView<'_>, targets: UnitSet, unreadable: UnitSet) -> (StripeView<'_>, UnitSet) {
-    if unreadable.is_empty() {
-        return (view, targets);
-    }
-    let view = view.without(unreadable);
-    (view, view.computable(targets))
 }
 
 fn plan_write(

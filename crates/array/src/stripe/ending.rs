@@ -65,6 +65,7 @@ impl Stripes {
     pub(crate) fn replan(&mut self, cx: &mut Context, id: JobId) {
         let job = cx.jobs.stripe(id);
         job.logging.begin_again();
+        (job.unreadable, job.passed_over) = (UnitSet::NONE, UnitSet::NONE);
         job.stage = Stage::Lock;
         cx.runnable.push(id);
     }
@@ -95,7 +96,8 @@ impl Stripes {
             return;
         }
         job.window.columns = Columns::new(from, (from + slice).min(unit));
-        job.unreadable = UnitSet::NONE;
+        (job.unreadable, job.passed_over) = (UnitSet::NONE, UnitSet::NONE);
+        job.attempts = 0;
         job.stage = Stage::Plan;
         cx.runnable.push(id);
     }

@@ -103,6 +103,7 @@ impl Stripes {
             probe: Probe::NotYet,
             block_by_block: false,
             unreadable: UnitSet::NONE,
+            passed_over: UnitSet::NONE,
             blind: Blind::No,
         };
         let id = cx.jobs.start(Kind::Stripe(Box::new(job)), class);

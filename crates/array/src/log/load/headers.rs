@@ -85,3 +85,40 @@ pub(in crate::log) fn is_complete(
     }
     stored == unheld || stored == all
 }
+
+#[cfg(test)]
+mod tests {
+    use parlour_units::{Sectors, Unit};
+
+    use super::*;
+    use crate::columns::Columns;
+    use crate::format::horizon::first_sequence;
+    use crate::format::segment::{Record, RecordKind};
+
+    fn header(stamp: u64, sequence: u64) -> Header {
+        let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
+        let (unit, kind, start) = (Unit::new(0), RecordKind::Update, Sectors::ZERO);
+        let record = Record { sequence, stripe: 0, unit, kind, columns, start, digest: 7 };
+        Header { region: Region::new(0), stamp, records: vec![record] }
+    }
+
+    fn stored(stamp: u64, sequences: &[u64]) -> Stored {
+        let mut stored = Stored::up_to(stamp);
+        sequences.iter().for_each(|sequence| stored.add(*sequence, 7));
+        stored
+    }
+
+    /// Records 1 and 2 are in a commit log as well; 1 is in a segment from before the table's
+    /// session, 2 in one of it.
+    #[test]
+    fn a_table_counts_records_that_a_commit_log_holds_only_if_their_segment_is_of_its_session() {
+        let session = first_sequence(3);
+        let (old, new) = (header(session - 5, 1), header(session + 5, 2));
+        let headers = [(1, &new), (0, &old)];
+        let held = BTreeSet::from([1, 2]);
+        let is_complete = |counted: &[u64]| is_complete(&headers, stored(session + 9, counted), 0, &held);
+        assert!(is_complete(&[2]), "in the table's session the old one was used from the commit log");
+        assert!(is_complete(&[1, 2]), "or the commit log did not count");
+        assert!(!is_complete(&[1]) && !is_complete(&[]) && !is_complete(&[2, 3]));
+    }
+}

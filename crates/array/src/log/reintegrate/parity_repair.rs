@@ -9,7 +9,6 @@
 //! nothing until the reintegration ends: the repair can use its lock. Other holders release the
 //! lock in the end, and their number is limited by the room in the log.
 
-use parlour_codec::galois::product;
 use parlour_units::{Region, Sectors, Stripe, Unit};
 
 use super::state::{Apply, Reintegration};
@@ -25,7 +24,7 @@ use crate::ids::JobId;
 use crate::job::{ATTEMPTS, Gate, Kind, Purpose, Stage};
 use crate::log::Logs;
 use crate::log::reintegrate::plan::without_done;
-use crate::plan::{Behind, Held, Source, Span};
+use crate::plan::{Behind, Held, Lost, Source, Span};
 use crate::signal::Signal;
 
 impl Logs {
@@ -102,34 +101,29 @@ impl Logs {
         self.region(region).waiters.iter().filter(holds).count() as u32
     }
 
-    /// The records that the repair has to take into account: those that its target lacks, and those
-    /// that other check units lack from which it is computed. Their buffers are held until the
-    /// repair's plan is done.
-    pub(crate) fn behind(&mut self, cx: &mut Context, id: JobId) -> Vec<Behind> {
+    /// The records that the repair's target lacks. Their buffers are held until the repair's plan is
+    /// done. The target must be computed from data alone: what other check units lack depends on
+    /// how far the reintegration has come.
+    pub(crate) fn behind(&mut self, cx: &mut Context, id: JobId) -> Result<Vec<Behind>, Lost> {
         let job = cx.jobs.stripe(id);
         let (window, targets) = (job.window, job.targets);
-        let checks = cx.geometry.layout().checks();
-        let mut list = Vec::new();
-        for target in checks.clone().filter(|check| targets.has(*check)) {
-            let missing = cx.roster.missing(&cx.geometry, window.stripe).or(targets);
-            let terms = cx.geometry.code().decode(target, missing).unwrap_or_default();
-            let others = terms.into_iter().filter(|(unit, _)| checks.clone().any(|check| check == *unit));
-            for (check, factor) in others.chain([(target, 1)]) {
-                self.behind_check(cx, id, (target, check, factor), &mut list);
-            }
+        let layout = cx.geometry.layout();
+        let missing = cx.roster.missing(&cx.geometry, window.stripe).or(targets);
+        let checks: Vec<Unit> = layout.checks().filter(|check| targets.has(*check)).collect();
+        let of_data = |check: &Unit| {
+            let terms = cx.geometry.code().decode(*check, missing);
+            terms.is_none_or(|terms| terms.iter().all(|(unit, _)| layout.is_data(*unit)))
+        };
+        if !checks.iter().all(of_data) {
+            return Err(Lost);
         }
-        list
+        let mut list = Vec::new();
+        checks.into_iter().for_each(|check| self.behind_check(cx, id, check, &mut list));
+        Ok(list)
     }
 
-    /// Adds the records that `check` lacks and of which a repair of `target` takes `factor` times
-    /// the content.
-    fn behind_check(
-        &mut self,
-        cx: &mut Context,
-        id: JobId,
-        (target, check, factor): (Unit, Unit, u8),
-        list: &mut Vec<Behind>,
-    ) {
+    /// Adds the records that `check` lacks in the job's window.
+    fn behind_check(&mut self, cx: &mut Context, id: JobId, check: Unit, list: &mut Vec<Behind>) {
         let job = cx.jobs.stripe(id);
         let (region, window) = (job.region, job.window);
         let location = cx.geometry.layout().locate(window.stripe, check);
@@ -143,8 +137,7 @@ impl Logs {
                 let columns =
                     Columns::new(window.columns.from + (at - from), window.columns.from + (end - from));
                 let held = self.held_at(cx, id, region, apply.segment, start, columns);
-                let coefficient = product(factor, apply.coefficient);
-                list.push(Behind { target, held, columns, coefficient });
+                list.push(Behind { target: check, held, columns, coefficient: apply.coefficient });
             }
         }
     }

@@ -101,8 +101,8 @@ impl Logs {
         self.region(region).waiters.iter().filter(holds).count() as u32
     }
 
-    /// The records that the repair's target lacks. Their buffers are held until the repair's plan is
-    /// done. The target must be computed from data alone: what other check units lack depends on
+    /// The records that the repair's target lacks. Their buffers are held until the repair's plan
+    /// is done. The target must be computed from data alone: what other check units lack depends on
     /// how far the reintegration has come.
     pub(crate) fn behind(&mut self, cx: &mut Context, id: JobId) -> Result<Vec<Behind>, Lost> {
         let job = cx.jobs.stripe(id);

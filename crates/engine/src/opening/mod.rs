@@ -251,14 +251,19 @@ fn open_members(request: &OpenRequest) -> Result<(Vec<Found>, Vec<Note>), OpenEr
     let begun = request.members.iter().map(|path| open_apart(path, mode));
     let answers: Vec<Receiver<Opened>> = begun.collect::<Result<_, _>>()?;
     let until = Clock::now() + Duration::from_nanos(request.access_timeout.nanoseconds());
+    let mut in_use = None;
     for (path, answer) in request.members.iter().zip(answers) {
         let opened = answer.recv_timeout(until.saturating_duration_since(Clock::now()));
         match opened.unwrap_or_else(|error| Err(unanswered(path, "be opened in time", error))) {
             Ok(Ok(member)) => found.push(member),
             Ok(Err(note)) => refused.push(note),
-            Err(error) if error.is_in_use() => return Err(error.into()),
+            // The others are waited for: when this returns, none of them is held any more.
+            Err(error) if error.is_in_use() => in_use = in_use.or(Some(error)),
             Err(error) => refused.push(Note::Unavailable(error)),
         }
+    }
+    if let Some(error) = in_use {
+        return Err(error.into());
     }
     if found.is_empty() { Err(no_members(request, refused)) } else { Ok((found, refused)) }
 }

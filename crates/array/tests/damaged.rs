@@ -6,8 +6,8 @@
 mod common;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::{Event, Operation, Repair, RequestError};
-use parlour_units::{Sectors, Slot};
+use parlour_array::{Action, Class, Event, Operation, Repair, RequestError};
+use parlour_units::{Region, Sector, Sectors, Slot};
 
 /// The content that the array should have, from a given place on.
 struct Expected {
@@ -248,6 +248,37 @@ fn a_segment_that_rots_costs_nothing_while_all_members_are_there() {
             expected.check_redundancy(world, 3);
         }
     }
+}
+
+/// The second copies of headers are far from the first ones: they are read if something is missing.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn the_first_copies_of_a_logs_headers_are_read() {
+    let (mut world, expected) = written(&setup(), SEED, 120);
+    world.stop();
+    let mut world = world.reopen(false).unwrap();
+    world.settle();
+    world.array.scrub(world.now, Repair::Nothing).unwrap();
+    world.drain();
+    let geometry = world.array.geometry().clone();
+    let positions = geometry.layout().logs().unwrap().segments();
+    let each = (0..geometry.layout().region_count())
+        .flat_map(|region| (0..positions).map(move |position| (Region::new(region), position)));
+    let starts: Vec<Sector> = each
+        .map(|(region, position)| geometry.log_segment_at(region, position).unwrap())
+        .map(|location| geometry.data_start() + location.at.from_start())
+        .collect();
+    let read = |world: &World| -> Vec<Sector> {
+        let of_logs = world.pending.iter().filter(|effect| effect.class == Class::Log);
+        let at = of_logs.filter_map(|effect| match effect.action {
+            Action::Read { at, .. } => Some(at),
+            _ => None,
+        });
+        at.collect()
+    };
+    world.settle_until(|world| !read(world).is_empty());
+    let read = read(&world);
+    assert!(!read.is_empty() && read.iter().all(|at| starts.contains(at)), "{read:?}");
+    expected.check(&mut world);
 }
 
 /// Which segments still count depends on what is in the parity already: each is damaged once.

@@ -557,39 +557,6 @@ fn what_was_never_written_of_a_short_segment_need_not_be_readable() {
     assert_eq!(world.array.status().unreadable, Bytes::ZERO);
 }
 
-/// The second copies of headers are far from the first ones: they are read if something is missing.
-#[test]
-fn the_first_copies_of_a_logs_headers_are_read() {
-    let mut world = World::new(&Setup::logged(4), SEED);
-    let within = world.capacity();
-    let content = write_blocks(&mut world, 20, within);
-    world.stop();
-    let mut world = world.reopen(false).unwrap();
-    world.settle();
-    world.array.scrub(world.now, Repair::Nothing).unwrap();
-    world.drain();
-    let geometry = world.array.geometry().clone();
-    let positions = geometry.layout().logs().unwrap().segments();
-    let each = (0..geometry.layout().region_count())
-        .flat_map(|region| (0..positions).map(move |position| (Region::new(region), position)));
-    let starts: Vec<Sector> = each
-        .map(|(region, position)| geometry.log_segment_at(region, position).unwrap())
-        .map(|location| geometry.data_start() + location.at.from_start())
-        .collect();
-    let read = |world: &World| -> Vec<Sector> {
-        let of_logs = world.pending.iter().filter(|effect| effect.class == Class::Log);
-        let at = of_logs.filter_map(|effect| match effect.action {
-            Action::Read { at, .. } => Some(at),
-            _ => None,
-        });
-        at.collect()
-    };
-    world.settle_until(|world| !read(world).is_empty());
-    let read = read(&world);
-    assert!(!read.is_empty() && read.iter().all(|at| starts.contains(at)), "{read:?}");
-    assert_holds(&mut world, &content);
-}
-
 #[test]
 fn a_resync_whose_end_is_still_to_be_recorded_has_not_stopped() {
     for setup in [Setup::named("raid5", 4), Setup::logged(4)] {

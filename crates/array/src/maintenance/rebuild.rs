@@ -58,12 +58,12 @@ impl Maintenance {
         stripes: &mut Stripes,
     ) -> bool {
         let going_on = self.rebuilds.iter().filter(|(_, rebuild)| !rebuild.stopped);
-        let mut slots: Vec<(u32, Slot)> = going_on.map(|(slot, rebuild)| (rebuild.running, *slot)).collect();
+        let slots: Vec<(u32, Slot)> = going_on.map(|(slot, rebuild)| (rebuild.running, *slot)).collect();
         // A member that is rebuilt does not wait for the others.
         slots.iter().for_each(|(_, slot)| durable.bitmap().skip_what_was_kept(cx, *slot));
         let end = cx.geometry.layout().stripes();
         let (rebuilt, mut left): (Vec<_>, Vec<_>) =
-            slots.drain(..).partition(|(_, slot)| cx.roster.rebuilt(*slot).next() == end);
+            slots.into_iter().partition(|(_, slot)| cx.roster.rebuilt(*slot).next() == end);
         if rebuilt.into_iter().any(|(_, slot)| self.finish_rebuild(cx, durable, logs, slot)) {
             return true;
         }

@@ -97,7 +97,6 @@ impl Stripes {
         }
         job.window.columns = Columns::new(from, (from + slice).min(unit));
         (job.unreadable, job.passed_over) = (UnitSet::NONE, UnitSet::NONE);
-        job.attempts = 0;
         job.stage = Stage::Plan;
         cx.runnable.push(id);
     }

@@ -259,6 +259,7 @@ impl Rooms {
     /// A plan is done: its owner goes on.
     fn plan_done(&mut self, id: JobId) {
         self.core.cx.release_buffers(id);
+        self.blame_for_repeated(id);
         let core = &mut self.core;
         match core.cx.jobs.kind(id).owner() {
             Owner::Hosts => self.hosts.plan_done(core, id),
@@ -273,6 +274,8 @@ impl Rooms {
     fn plan_broken(&mut self, id: JobId) {
         let core = &mut self.core;
         core.cx.release_buffers(id);
+        self.blame_for_repeated(id);
+        let core = &mut self.core;
         let mut failures = std::mem::take(&mut core.cx.jobs.get_mut(id).failures);
         // If the member no longer stands, its lack of space does not concern the array.
         for failure in failures.iter_mut().filter(|failure| failure.fault.is_of_space()) {
@@ -291,6 +294,13 @@ impl Rooms {
             Owner::Logs => core.logs.plan_broken(&mut core.cx, &mut core.durable, id, &failures),
             Owner::Maintenance => self.maintenance.plan_ended(core, id, false),
             Owner::Durable => core.metadata_ended(id, &failures),
+        }
+    }
+
+    /// Reads that failed and succeeded in parts are errors of their members nevertheless.
+    fn blame_for_repeated(&mut self, id: JobId) {
+        for failure in self.core.cx.take_repeated(id) {
+            self.maintenance.note_failure(&mut self.core, &failure);
         }
     }
 

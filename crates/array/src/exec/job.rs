@@ -39,6 +39,10 @@ pub(crate) struct Job<K> {
     pub(crate) next_step: u32,
     pub(crate) outstanding: u32,
     pub(crate) failures: Vec<FailedAccess>,
+    /// Failed reads of the phase that are to be repeated in parts, by step.
+    pub(crate) unread: Vec<u32>,
+    /// Failed reads that were repeated in parts.
+    pub(crate) repeated: Vec<FailedAccess>,
     /// Comparisons that found a difference, by step.
     pub(crate) differing: Vec<u32>,
     /// The results of the plan's checksum steps, in the order of steps.
@@ -97,6 +101,8 @@ impl<K> Jobs<K> {
         job.metadata.clear();
         job.next_step = 0;
         job.failures.clear();
+        job.unread.clear();
+        job.repeated.clear();
         job.differing.clear();
         job.checksums.clear();
         job.members.clear();
@@ -177,6 +183,8 @@ impl<K> Job<K> {
             next_step: 0,
             outstanding: 0,
             failures: Vec::new(),
+            unread: Vec::new(),
+            repeated: Vec::new(),
             differing: Vec::new(),
             checksums: Vec::new(),
             turn: 0,
@@ -211,6 +219,11 @@ impl FailedAccess {
     /// Whether this is the failure of `action`.
     pub(crate) fn is_of(&self, action: Action) -> bool {
         action.member() == Some(self.member) && action.range().is_some_and(|(at, _)| at == self.at)
+    }
+
+    /// Whether `part` is the failure of a part of the same access.
+    pub(crate) fn contains(&self, part: &FailedAccess) -> bool {
+        part.member == self.member && part.at >= self.at && part.at < self.at + self.length
     }
 
     pub(crate) fn new(fault: Fault, action: Action) -> FailedAccess {

@@ -7,6 +7,7 @@ pub(crate) mod effects;
 pub(crate) mod failures;
 pub(crate) mod job;
 pub(crate) mod locks;
+pub(crate) mod narrow;
 pub(crate) mod progress;
 pub(crate) mod run;
 pub(crate) mod scratch;

@@ -56,6 +56,8 @@ impl Context {
         job.members.resize(job.plan.steps.len(), NOBODY);
         job.next_step = 0;
         job.failures.clear();
+        job.unread.clear();
+        job.repeated.clear();
         job.differing.clear();
         self.next_phase(id)
     }
@@ -111,18 +113,23 @@ impl Context {
             for step in first..first + count {
                 self.hand_out(id, step);
             }
-            let job = self.jobs.get(id);
-            match (job.outstanding, job.failures.is_empty()) {
-                (0, true) => {}
-                (0, false) => return Progress::Broken,
-                _ => return Progress::Running,
+            if self.jobs.get(id).outstanding > 0 {
+                return Progress::Running;
+            }
+            if self.is_broken(id) {
+                return Progress::Broken;
             }
         }
     }
 
     /// All effects of a phase are answered.
     pub(crate) fn phase_done(&mut self, id: JobId) -> Progress {
-        if self.jobs.get(id).failures.is_empty() { self.next_phase(id) } else { Progress::Broken }
+        if self.is_broken(id) { Progress::Broken } else { self.next_phase(id) }
+    }
+
+    /// Whether some step of the phase failed, all of which are answered.
+    fn is_broken(&mut self, id: JobId) -> bool {
+        !self.narrow(id) && !self.jobs.get(id).failures.is_empty()
     }
 
     /// Queues one step as an effect, addressed to the member in the step's slot.
@@ -150,7 +157,7 @@ impl Context {
         job.members[step] = member;
         let action = action.map(|_| member);
         if listed {
-            job.failures.push(FailedAccess::new(Fault::Unreadable, action));
+            job.note_failed(step as u32, Fault::Unreadable, action);
             job.outstanding -= 1;
             return;
         }
@@ -194,7 +201,7 @@ impl Context {
             Outcome::Differs => job.differing.push(effect.step()),
             Outcome::Checksums(sums) => job.take_checksums(effect.step(), sums),
             Outcome::Failed(_) if self.roster.cannot_flush(action) => {}
-            Outcome::Failed(fault) => job.failures.push(FailedAccess::new(fault, action)),
+            Outcome::Failed(fault) => job.note_failed(effect.step(), fault, action),
         }
         job.outstanding -= 1;
         let ends_phase = job.outstanding == 0;

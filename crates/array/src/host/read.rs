@@ -119,7 +119,9 @@ impl Hosts {
         if self.get(host).wanted_only {
             merging.gap = Sectors::ZERO;
         }
-        core.cx.jobs.get_mut(id).plan.read_merged(reads, merging);
+        let plan = &mut core.cx.jobs.get_mut(id).plan;
+        plan.read_merged(reads, merging);
+        plan.narrows = true;
         let buffer = self.host_buffer(host);
         let turn = core.cx.roster.turn();
         core.cx.run(id, turn, buffer, &[]);

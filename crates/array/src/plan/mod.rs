@@ -15,6 +15,7 @@ mod build;
 mod combined;
 mod in_place;
 mod logged;
+mod parts;
 mod pieces;
 mod recompute;
 mod view;
@@ -211,6 +212,9 @@ pub struct Plan {
     pub commit_before: Option<u16>,
     /// Blocks of the bad-block log that the plan writes stay on the list.
     pub(crate) keeps_listed: bool,
+    /// Long reads that fail are repeated in parts, to learn what is really unreadable. Those who act
+    /// on failures by steps, or by windows of their own, do without.
+    pub(crate) narrows: bool,
     phase: u16,
     /// Steps that compute checksums, each with the number of checksums up to and including it.
     checksums: Vec<(u32, usize)>,
@@ -273,6 +277,7 @@ impl Plan {
         self.strategy = Strategy::Direct;
         self.commit_before = None;
         self.keeps_listed = false;
+        self.narrows = false;
         self.phase = 0;
         self.checksums.clear();
         self.verified.clear();

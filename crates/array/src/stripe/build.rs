@@ -34,6 +34,7 @@ impl Stripes {
         let view = StripeView { cached: &cached, floats, ..cx.roster.view(&cx.geometry, stripe) };
         let plan = &mut job.plan;
         plan.clear();
+        plan.narrows = matches!(stripe_job.purpose, Purpose::Read | Purpose::Write);
         let doubt = Doubt { unsynced, outdated };
         plan_job(&mut self.builder, plan, view, stripe_job, doubt, &behind)
     }

@@ -127,6 +127,66 @@ fn bad_sectors_in_different_columns_cost_nothing() {
     }
 }
 
+/// A long read of a member meets one unreadable sector. Its other blocks are not computed and
+/// rewritten: where their parity has silently become wrong, good data was replaced.
+#[test]
+fn blocks_that_can_be_read_are_not_computed_for_an_unreadable_neighbour() {
+    for (name, read_only) in [("raid5", false), ("raid5", true), ("parity-logging", false)] {
+        let setup = Setup::named(name, 4);
+        let mut w = World::new(&setup, SEED);
+        let bytes = payload(&mut Random(1), 600);
+        w.write_now(0, &bytes).unwrap();
+        w.settle();
+        let geometry = w.array.geometry().clone();
+        let place = |stripe, unit| {
+            let location = geometry.layout().locate(Stripe::new(stripe), parlour_units::Unit::new(unit));
+            (location.slot.get(), (geometry.data_start() + location.at.from_start()).get())
+        };
+        // The sectors of each stripe's parity in which it is wrong.
+        for stripe in 0..12 {
+            let (slot, at) = place(stripe, geometry.layout().data_units());
+            let from = if stripe == 0 { 8 } else { 0 };
+            w.disk_at(slot).bytes[(at as usize + from) * 512..][..(16 - from) * 512].fill(7);
+        }
+        let (slot, at) = place(0, 0);
+        w.disk_at(slot).unreadable.insert(at + 3);
+        if read_only {
+            w.stop();
+            let World { disks, random, .. } = w;
+            let all = vec![0, 1, 2, 3];
+            w = World::try_open(&setup, disks, all, random, 50, false, true).map_err(|e| e.0).unwrap();
+        }
+        assert!(w.read_now(0, 600).as_deref() == Ok(&bytes[..]), "{name}");
+        assert_eq!(w.disk_at(slot).unreadable.is_empty(), !read_only, "{name}: it is rewritten");
+        assert!(w.read_now(0, 600).as_deref() == Ok(&bytes[..]), "{name}: nothing else is");
+    }
+}
+
+/// A long read fails once; nothing is found unreadable when it is repeated.
+#[test]
+fn a_read_that_succeeds_in_parts_is_an_error_of_its_member_and_changes_nothing() {
+    let mut w = World::new(&Setup::named("raid5", 4), SEED);
+    let bytes = payload(&mut Random(1), 600);
+    w.write_now(0, &bytes).unwrap();
+    w.settle();
+    let before: Vec<u64> = w.disks.iter().map(|disk| disk.writes).collect();
+    let errors = |w: &World| w.array.status().members.iter().map(|member| member.errors).sum::<u32>();
+    let read = w.read(0, 600);
+    w.drain();
+    let is_long = |effect: &Effect| match effect.action {
+        Action::Read { length, .. } => length > Sectors::new(16),
+        _ => false,
+    };
+    let index = w.pending.iter().position(is_long).unwrap();
+    let effect = w.pending.remove(index);
+    w.array.complete(w.now, effect.id, Outcome::Failed(Fault::Unreadable));
+    assert_eq!(errors(&w), 0, "it is repeated first");
+    w.settle();
+    assert!(w.done[&read] == (Ok(()), bytes));
+    assert_eq!(errors(&w), 1);
+    assert!(w.disks.iter().map(|disk| disk.writes).eq(before));
+}
+
 /// Data that was changed behind the array's back, while records of it wait to be redone, fits none
 /// of them. It is computed from the rest of its stripe, which still has the right content.
 #[test]

@@ -77,10 +77,12 @@ impl Signals {
 
     /// The signal to handle next.
     pub(crate) fn pop(&mut self) -> Option<Signal> {
-        while let Some(signal) = self.fresh.pop() {
+        while self.fresh.len() > 1
+            && let Some(signal) = self.fresh.pop()
+        {
             self.waiting.push_front(signal);
         }
-        self.waiting.pop_front()
+        self.fresh.pop().or_else(|| self.waiting.pop_front())
     }
 }
 

@@ -29,6 +29,7 @@ impl<K> Job<K> {
 impl Context {
     /// All effects of a phase are answered: its long reads that failed are repeated in parts, if
     /// nothing else failed. Returns whether there are any; then the phase is not done.
+    #[cold]
     pub(super) fn narrow(&mut self, id: JobId) -> bool {
         let job = self.jobs.get_mut(id);
         if job.unread.is_empty() {
@@ -54,6 +55,9 @@ impl Context {
     /// for the others.)
     pub(crate) fn take_repeated(&mut self, id: JobId) -> Vec<FailedAccess> {
         let job = self.jobs.get_mut(id);
+        if job.repeated.is_empty() {
+            return Vec::new();
+        }
         let mut repeated = std::mem::take(&mut job.repeated);
         repeated.retain(|whole| !job.failures.iter().any(|part| whole.contains(part)));
         repeated

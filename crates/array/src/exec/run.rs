@@ -129,7 +129,9 @@ impl Context {
 
     /// Whether some step of the phase failed, all of which are answered.
     fn is_broken(&mut self, id: JobId) -> bool {
-        !self.narrow(id) && !self.jobs.get(id).failures.is_empty()
+        let job = self.jobs.get(id);
+        let failed = !job.failures.is_empty() || !job.unread.is_empty();
+        failed && !self.narrow(id)
     }
 
     /// Queues one step as an effect, addressed to the member in the step's slot.

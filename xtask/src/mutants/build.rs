@@ -19,6 +19,8 @@ use crate::workspace::{cargo, root, target};
 const FAULT_TESTS: [&str; 2] = ["exhaustive", "stories"];
 /// The tests' own code and layouts are built too: they are judged with the others.
 const FEATURES: [&str; 2] = ["--features", "parlour-fault/test-choices"];
+/// The array, and the fault tester that judges it.
+const PACKAGES: [&str; 4] = ["--package", "parlour-array", "--package", "parlour-fault"];
 /// The name of the program that runs seeds.
 const SEEDS: &str = "first_violation";
 
@@ -98,7 +100,8 @@ struct Wrong {
 
 /// The compilation errors of the array's crate.
 fn check(copy: &Path) -> Result<Vec<Wrong>, MutantsError> {
-    let mut arguments = vec!["check", "--package", "parlour-array", "--message-format", "json"];
+    let mut arguments = vec!["check", "--message-format", "json"];
+    arguments.extend(PACKAGES);
     arguments.extend(FEATURES);
     let lines = messages(cargo_in(copy, &arguments))?;
     let errors = lines.iter().filter(|line| line["message"]["level"] == "error");
@@ -154,9 +157,8 @@ fn guilty(errors: &[Wrong], woven: &[(PathBuf, String)]) -> Result<BTreeSet<u32>
 
 /// Builds the tests. Returns the program that runs seeds, and the other tests.
 fn programs(copy: &Path) -> Result<(PathBuf, Vec<(String, PathBuf)>), MutantsError> {
-    let packages = ["--package", "parlour-array", "--package", "parlour-fault"];
     let mut arguments = vec!["test", "--no-run", "--message-format", "json"];
-    arguments.extend(packages);
+    arguments.extend(PACKAGES);
     arguments.extend(FEATURES);
     let lines = messages(cargo_in(copy, &arguments))?;
     let (mut seeds, mut tests) = (None, Vec::new());

@@ -44,7 +44,9 @@ impl Core {
 
     /// Writes the table of the regions' logs.
     pub(crate) fn write_table(&mut self) {
-        let table = self.logs.table();
+        // A member whose exclusion is not durable would be believed after a crash: it lacks what
+        // was redone.
+        let table = self.logs.table(!self.durable.barrier());
         let (id, progress) = self.durable.write_table(&mut self.cx, table);
         self.cx.signal_progress(id, progress);
     }
@@ -114,7 +116,7 @@ impl Core {
         for region in written.regions {
             if self.durable.bitmap().closed() == Some(region) {
                 self.logs.log_again(&mut self.cx, &mut self.durable, region);
-            } else {
+            } else if !self.logs.settle(&mut self.cx, &mut self.durable, region) {
                 self.logs.drop_reintegrated(&mut self.cx, &mut self.durable, region);
             }
         }

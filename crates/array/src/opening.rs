@@ -7,7 +7,7 @@ use crate::assembly::{Assembly, AssemblyError};
 use crate::context::Start;
 use crate::durable::{BadBlocks, Bitmap, Durable, SuperblocksStart, returning};
 use crate::format::banks::Banks;
-use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
+use crate::format::bitmap::{Bits, StoredBitmap, TableEntry, encode_table};
 use crate::format::commit_entry::{Found, FoundLog};
 use crate::format::horizon::{LAST_OPENING, LAST_SUPERBLOCK, first_sequence};
 use crate::format::superblock::{
@@ -57,12 +57,10 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
     let map =
         StoredBitmap { sequence: 1, dirty: Bits::new(regions), resync, out_of_sync: Bits::new(regions) };
     let bitmap_bytes = map.encode(new.array, geometry.bitmap_length().bytes().as_usize());
-    let table_bytes = encode_table(
-        &vec![TableEntry::default(); regions as usize],
-        1,
-        new.array,
-        geometry.table_length().bytes().as_usize(),
-    );
+    let table_bytes = geometry.layout().logs().map(|_| {
+        let table = vec![TableEntry::default(); regions as usize];
+        encode_table(&table, 1, new.array, geometry.table_length().bytes().as_usize())
+    });
     let table = new.members.iter().map(|(member, _)| Entry { member: *member, state: EntryState::Active });
     let table: Vec<Entry> = table.collect();
     let image = |(entry, (member, length)): (usize, &(Identity, Sectors))| {
@@ -86,7 +84,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
         };
         let mut image = vec![(geometry.bitmap_at(1), bitmap_bytes.clone())];
         image.push((geometry.bitmap_at(0), vec![0; bitmap_bytes.len()]));
-        if geometry.layout().logs().is_some() {
+        if let Some(table_bytes) = &table_bytes {
             image.push((geometry.table_at(1), table_bytes.clone()));
             image.push((geometry.table_at(0), vec![0; table_bytes.len()]));
         }
@@ -414,7 +412,7 @@ fn open_logs(
     let regions = geometry.layout().region_count() as usize;
     let clean = assembly.superblock.clean;
     let whole = (clean || geometry.is_journaled()) && table.len() == regions;
-    let nothing = TableEntry { applied: first_sequence, stored: Stored::default() };
+    let nothing = TableEntry { applied: first_sequence, ..TableEntry::default() };
     let mut table = if whole { table } else { vec![nothing; regions] };
     if !geometry.is_journaled() {
         // Their parity follows from their data: nothing that their logs held counts any more, also

@@ -26,17 +26,15 @@ pub enum LogFlush {
     Watermark(u32),
 }
 
-/// How a full-stripe write uses the log (Stodolsky §2.5). With `journal`, every setting except
-/// [`LargeWrite::Cancel`] logs differences. Writing whole stripes in place has two disadvantages
-/// there: if a crash cuts the write off and a member is lost at the same time, that member's unit
-/// is lost; and if a part of the stripe is written before a second crash, blocks of it are reported
-/// as damaged. `Cancel` is meant for simulations.
+/// How a full-stripe write uses the log (Stodolsky §2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LargeWrite {
-    /// New parity goes to the log as an overwrite record.
+    /// New parity goes to the log as an overwrite record. With `journal` it is differences: after a
+    /// crash between the writes of a stripe's units, new parity does not say what they held.
     Overwrite,
     /// New parity is written in place; a cancel record is logged, and earlier records no longer
-    /// count (footnote 3).
+    /// count (footnote 3). If a crash cuts the write off and a member is lost with it, what was
+    /// being written to that member is unrecoverable, and reported as such.
     Cancel,
 }
 

@@ -20,7 +20,10 @@ const AT: u64 = 0;
 const SPAN: u64 = 16 * 4 * 24;
 
 fn setup() -> Setup {
-    Setup { member_length: 6 * 2_048, ..Setup::logged(5) }
+    let mut setup = Setup { member_length: 6 * 2_048, ..Setup::logged(5) };
+    // All writes are logged, also those of whole stripes.
+    setup.tuning.large_write = Some(parlour_array::LargeWrite::Overwrite);
+    setup
 }
 
 /// An array that was written everywhere, and then by `writes` small durable writes, each answered

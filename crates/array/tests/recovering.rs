@@ -454,6 +454,7 @@ fn with_many_regions() -> Setup {
     setup.commit_log = None;
     setup.log.segment = Some(Sectors::new(128));
     setup.tuning.log_memory = Sectors::new(128 * 8);
+    setup.tuning.large_write = Some(parlour_array::LargeWrite::Overwrite);
     setup
 }
 

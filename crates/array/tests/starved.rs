@@ -6,7 +6,7 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{Code, Consistency};
-use parlour_array::{Action, Class, Event, Mode, Operation, Repair, RequestError};
+use parlour_array::{Action, Class, Event, LargeWrite, Mode, Operation, Repair, RequestError};
 use parlour_units::{Region, Slot};
 
 /// Cuts the power (all unflushed writes and all writes in flight are lost) and opens the array
@@ -19,7 +19,10 @@ fn cut(mut world: World) -> World {
 
 /// Blocks that were written durably, and whose data is not yet durable in place.
 fn committed() -> (World, Vec<Vec<u8>>) {
-    let mut world = World::new(&Setup::logged(4), SEED);
+    let mut setup = Setup::logged(4);
+    // Writes of whole stripes have records that can be redone, as others do.
+    setup.tuning.large_write = Some(LargeWrite::Overwrite);
+    let mut world = World::new(&setup, SEED);
     world.settle();
     world.all_volatile();
     let mut random = Random(SEED);

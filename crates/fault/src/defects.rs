@@ -22,6 +22,9 @@ pub(crate) struct Defects {
     wrong_parity: BTreeSet<(Stripe, u64)>,
     /// The entries of the array's bad-block log: stripes, and columns in sectors.
     given_up: BTreeSet<(Stripe, u64)>,
+    /// Columns of stripes of which all data was being written when the array crashed. If a member
+    /// is gone too, its part may be lost.
+    cut_off: BTreeSet<(Stripe, u64)>,
     /// A scrub must find a mismatch.
     rotting: bool,
     /// The array may report a member as older, or a log as damaged: there was a crash while a
@@ -138,6 +141,24 @@ impl Defects {
 
     pub(crate) fn gave_up_any(&self) -> bool {
         !self.given_up.is_empty()
+    }
+
+    /// All data at these columns was being written when the array crashed.
+    pub(crate) fn set_cut_off(&mut self, columns: BTreeSet<(Stripe, u64)>) {
+        self.cut_off = columns;
+    }
+
+    pub(crate) fn all_cut_off(&self) -> &BTreeSet<(Stripe, u64)> {
+        &self.cut_off
+    }
+
+    pub(crate) fn was_cut_off(&self, stripe: Stripe, column: u64) -> bool {
+        self.cut_off.contains(&(stripe, column))
+    }
+
+    /// The array has recovered from its crashes.
+    pub(crate) fn forget_cut_off(&mut self) {
+        self.cut_off.clear();
     }
 
     /// The array's bad-block log is empty.

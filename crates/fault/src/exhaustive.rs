@@ -336,7 +336,8 @@ fn wreck(moment: &Moment, cut: &Cut) -> Wreck {
         disks[back].revive();
     }
     let oracle = moment.promised(cut.power, cut.lost.is_some());
-    Wreck { disks, oracle, sessions: moment.sessions(), now: moment.now() }
+    let cut_off = moment.cut_off().clone();
+    Wreck { disks, oracle, cut_off, sessions: moment.sessions(), now: moment.now() }
 }
 
 /// With the journal, checks that a crash alone leaves all check units fitting.

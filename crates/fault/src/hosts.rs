@@ -149,6 +149,11 @@ impl Hosts {
         !self.open.contains_key(&tag) && self.waiting.is_empty()
     }
 
+    /// The ranges of writes that are under way.
+    pub(crate) fn open_writes(&self) -> impl Iterator<Item = Range> + '_ {
+        self.open.values().filter(|open| open.ask.changes()).map(|open| open.range)
+    }
+
     /// The first request that is under way, for people.
     pub(crate) fn first_open(&self) -> Option<String> {
         self.open.values().next().map(Open::told)

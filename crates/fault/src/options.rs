@@ -62,10 +62,6 @@ impl Options {
             draw_apart(random, &mut tuning, &mut creation);
             // An impossible array is drawn again.
             if let Ok(geometry) = Geometry::create_on(&creation, cylinder(creation.unit)) {
-                if geometry.is_journaled() {
-                    // Full-stripe writes in place do not keep all promises.
-                    tuning.large_write = None;
-                }
                 return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
             }
         }

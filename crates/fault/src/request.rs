@@ -28,6 +28,14 @@ impl Ask {
         }
     }
 
+    /// Whether it changes data.
+    pub(crate) fn changes(self) -> bool {
+        match self {
+            Ask::Write { .. } | Ask::Zero { .. } | Ask::Trim => true,
+            Ask::Read | Ask::Flush => false,
+        }
+    }
+
     /// Whether an answer promises that something is on stable storage.
     pub(crate) fn is_durable(self) -> bool {
         match self {

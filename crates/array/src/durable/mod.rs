@@ -203,9 +203,9 @@ impl Durable {
         self.tables.want();
     }
 
-    /// `region`'s records, up to the newest that was applied, are in durable parity. The table must
-    /// record this before the records are dropped.
-    pub(crate) fn record_applied(&mut self, region: Region) {
+    /// `region` waits for the next table: it must be durable which of its records are in the
+    /// parity, or need not be redone, before it goes on.
+    pub(crate) fn await_table(&mut self, region: Region) {
         self.tables.want_for(region);
     }
 }

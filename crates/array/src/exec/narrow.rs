@@ -9,8 +9,8 @@ use crate::context::Context;
 use crate::effect::{Action, EffectId, Fault};
 use crate::ids::JobId;
 
-/// The length of a part: most drives store data in physical sectors of 4 KiB, which are read or lost
-/// together.
+/// The length of a part: most drives store data in physical sectors of 4 KiB, which are read or
+/// lost together.
 const GRANULE: Sectors = Sectors::new(8);
 
 impl<K> Job<K> {

@@ -22,7 +22,7 @@ const MAP_MAGIC: [u8; 8] = *b"PRLRDIRT";
 const TABLE_MAGIC: [u8; 8] = *b"PRLRAPPL";
 const CHECKSUM_AT: usize = 8;
 const HEADER_BYTES: usize = 64;
-const TABLE_ENTRY_BYTES: u64 = 24;
+const TABLE_ENTRY_BYTES: u64 = 32;
 
 /// Bytes of an encoded bitmap of `regions` regions.
 pub(crate) fn bitmap_bytes(regions: u32) -> u64 {
@@ -173,6 +173,9 @@ impl BitmapContent {
 pub(crate) struct TableEntry {
     /// Records up to this sequence number are in the parity.
     pub(crate) applied: u64,
+    /// Records up to this sequence number need not be redone after a crash: what they say of data
+    /// is on the members, and check units that were written with it fit it.
+    pub(crate) landed: u64,
     /// The other records in segments up to `stored.stamp`.
     pub(crate) stored: Stored,
 }
@@ -204,8 +207,8 @@ impl Stored {
 /// The bytes of the table of all regions' logs.
 pub(crate) fn encode_table(table: &[TableEntry], sequence: u64, array: Identity, padded: usize) -> Vec<u8> {
     let mut out = header(TABLE_MAGIC, array, table.len() as u32, sequence, padded);
-    for TableEntry { applied, stored } in table {
-        out.u64(*applied).u64(stored.stamp).u32(stored.records).u32(stored.digest);
+    for TableEntry { applied, landed, stored } in table {
+        out.u64(*applied).u64(*landed).u64(stored.stamp).u32(stored.records).u32(stored.digest);
     }
     out.sealed(CHECKSUM_AT)
 }
@@ -217,6 +220,7 @@ pub(crate) fn decode_table(block: &[u8], array: Identity, regions: u32) -> Optio
     let mut from = Reader::new(&block[HEADER_BYTES..]);
     let entry = |from: &mut Reader<'_>| TableEntry {
         applied: from.u64(),
+        landed: from.u64(),
         stored: Stored { stamp: from.u64(), records: from.u32(), digest: from.u32() },
     };
     Some((sequence, (0..regions).map(|_| entry(&mut from)).collect()))
@@ -279,7 +283,7 @@ mod tests {
         let entry = |number: u64| {
             let mut stored = Stored::up_to(70 + number);
             stored.add(number, 8);
-            TableEntry { applied: number, stored }
+            TableEntry { applied: number, landed: number, stored }
         };
         let table: Vec<TableEntry> = (1..4).map(entry).collect();
         let mut block = encode_table(&table, 9, array, 4_096);

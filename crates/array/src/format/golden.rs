@@ -100,7 +100,7 @@ fn table() -> [TableEntry; 4] {
     [0, 1 << 41, 7, u64::from(u32::MAX)].map(|applied| {
         let mut stored = Stored::up_to(applied + 90);
         (0..applied % 5).for_each(|record| stored.add(applied + record, 0x9999_0000));
-        TableEntry { applied, stored }
+        TableEntry { applied, landed: applied + 33, stored }
     })
 }
 

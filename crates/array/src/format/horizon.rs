@@ -56,7 +56,9 @@ impl Horizon {
 
     /// Whether a table of the regions' logs can have this number and these entries.
     pub(crate) fn has_table(self, sequence: u64, table: &[TableEntry]) -> bool {
-        let within = |entry: &TableEntry| self.has(entry.applied) && self.has(entry.stored.stamp);
+        let within = |entry: &TableEntry| {
+            [entry.applied, entry.landed, entry.stored.stamp].into_iter().all(|number| self.has(number))
+        };
         self.reaches(sequence) && table.iter().all(within)
     }
 }

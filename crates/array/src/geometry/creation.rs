@@ -400,7 +400,8 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
 /// Where the data area starts: behind the metadata for the greatest number of regions that is
 /// possible, and the commit log.
 fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
-    let most_regions = if creation.organization.layout.is_in_regions() {
+    let in_regions = creation.organization.layout.is_in_regions();
+    let most_regions = if in_regions {
         let by_default = || {
             let segment = creation.log.segment.unwrap_or(Sectors::new(64));
             default_regions(creation.member_length, segment)
@@ -411,6 +412,7 @@ fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
     } else {
         16_384
     };
-    let bitmaps = (bitmap_length(most_regions) + table_length(most_regions)) * 2;
-    (MAPS_AT + bitmaps + BAD_BLOCK_LOG_LENGTH * 2 + commit_log).round_up(ALIGNMENT)
+    let table = if in_regions { table_length(most_regions) } else { Sectors::ZERO };
+    (MAPS_AT + (bitmap_length(most_regions) + table) * 2 + BAD_BLOCK_LOG_LENGTH * 2 + commit_log)
+        .round_up(ALIGNMENT)
 }

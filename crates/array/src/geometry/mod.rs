@@ -206,9 +206,10 @@ impl Geometry {
         Some(crate::format::segment::header_length(segment, self.block()))
     }
 
-    /// Length of a table of the regions' logs; each member of an array with logs holds two.
+    /// Length of a table of the regions' logs; each member of an array with logs holds two. Zero in
+    /// an array without logs.
     pub fn table_length(&self) -> Sectors {
-        table_length(self.layout.region_count())
+        self.layout.logs().map_or(Sectors::ZERO, |_| table_length(self.layout.region_count()))
     }
 
     /// Where table `bank` (0 or 1) is: behind the bitmaps.

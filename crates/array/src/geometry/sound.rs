@@ -125,12 +125,15 @@ impl StoredGeometry {
 
     /// Checks that bitmaps, tables, bad-block logs and the commit log fit before the data area.
     fn check_metadata(&self) -> Sound {
-        let regions = match self.regions {
-            Some(shape) => shape.regions * u32::from(self.layout.groups),
+        let (regions, table) = match self.regions {
+            Some(shape) => {
+                let regions = shape.regions * u32::from(self.layout.groups);
+                (regions, table_length(regions))
+            }
             // The layout itself limits their number.
-            None => crate::Geometry::from_stored(*self).layout().region_count(),
+            None => (crate::Geometry::from_stored(*self).layout().region_count(), Sectors::ZERO),
         };
-        let banks = (bitmap_length(regions) + table_length(regions) + BAD_BLOCK_LOG_LENGTH) * 2;
+        let banks = (bitmap_length(regions) + table + BAD_BLOCK_LOG_LENGTH) * 2;
         let end = MAPS_AT + banks + Sectors::new(self.commit_log);
         require(end.get() <= self.data_start, "start of the data area")
     }

@@ -58,6 +58,9 @@ pub(crate) struct Logs {
     pub(in crate::log) recoveries: Recoveries,
     /// By region: records up to this sequence number are in the parity.
     pub(in crate::log) applied: Vec<u64>,
+    /// By region: records up to this sequence number are not redone after a crash, as the newest
+    /// table says.
+    pub(in crate::log) landed: Vec<u64>,
     /// By region: the records that the newest table counts in its log.
     pub(in crate::log) stored: Vec<Stored>,
     /// Segments, with their stamps, that no durable table counts yet: commit logs hold their
@@ -140,6 +143,7 @@ impl Logs {
             running: 0,
             recoveries: Recoveries::default(),
             applied: table.iter().map(|entry| entry.applied).collect(),
+            landed: table.iter().map(|entry| entry.landed).collect(),
             stored: table.iter().map(|entry| entry.stored).collect(),
             uncounted: Vec::new(),
             freed: false,

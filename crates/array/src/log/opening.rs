@@ -30,7 +30,8 @@ impl Logs {
         };
         let mut commits = CommitLogs::new(&found, first_sequence, geometry);
         let recoveries = remember(found, geometry, counts);
-        for (region, recovery) in recoveries {
+        for (region, mut recovery) in recoveries {
+            recovery.landed = self.landed[region.as_usize()];
             recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
             self.recover_later(region, recovery);
         }

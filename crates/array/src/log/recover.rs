@@ -24,7 +24,7 @@ use parlour_units::{Region, Sectors, Unit};
 
 use self::remembered::Recovery;
 
-use super::Logs;
+use super::{Logs, RegionLog};
 use crate::buffer::BufferId;
 use crate::columns::{Columns, Window};
 use crate::context::Context;
@@ -32,11 +32,12 @@ use crate::durable::Durable;
 use crate::durable::bad_blocks;
 use crate::effect::{Action, Class, Fault};
 use crate::exec::job::FailedAccess;
+use crate::format::bad_block_log::Full;
 use crate::format::commit_entry::Committed;
 use crate::format::segment::Record;
 use crate::ids::JobId;
 use crate::job::Kind;
-use crate::plan::{Expected, Lost, Plan, Source, Span, Strategy};
+use crate::plan::{Expected, Plan, Source, Span, Strategy};
 use crate::signal::Signal;
 use crate::status::Event;
 
@@ -214,7 +215,8 @@ impl Logs {
         let mut sums = sums.iter().copied();
         for (number, run) in redo.runs.iter().enumerate() {
             let of_run = sums.by_ref().take(run.columns.length().get() as usize);
-            let found = compare_run(recovery, redo, run, of_run);
+            let check = !cx.geometry.layout().is_data(run.unit);
+            let found = compare_run(recovery, redo, (run, check), of_run);
             torn.extend(found.torn.into_iter().map(|column| (run.stripe, column)));
             let blocks = found.damaged.into_iter().map(|column| column.round_down(cx.geometry.block()));
             verdict.damaged.extend(blocks.map(|from| (run.stripe, run.unit, from)));
@@ -234,11 +236,11 @@ impl Logs {
             }
         }
         plan.next_phase();
+        verdict.torn = !torn.is_empty();
         for (stripe, column) in torn {
-            match self.repair_checks(cx, &mut plan, redo, stripe, column) {
-                Ok(runs) => changed.extend(runs),
-                Err(Lost) => verdict.lost = true,
-            }
+            let Repaired { runs, undetermined } = self.repair_checks(cx, &mut plan, redo, stripe, column);
+            changed.extend(runs);
+            verdict.undetermined.extend(undetermined);
         }
         plan.next_phase();
         changed.sort_unstable();
@@ -262,7 +264,7 @@ impl Logs {
     }
 
     /// A full-stripe write was cut off: each data sector is old or new, and the check units are
-    /// computed from the data as it is. Returns the runs of those whose members are there.
+    /// computed from the data as it is, where all is there that they depend on.
     fn repair_checks(
         &self,
         cx: &Context,
@@ -270,7 +272,7 @@ impl Logs {
         redo: &Redo,
         stripe: u32,
         column: Sectors,
-    ) -> Result<Vec<usize>, Lost> {
+    ) -> Repaired {
         let sector = Columns::new(column, column + Sectors::new(1));
         let of = |unit: Unit| {
             let here = |run: &Run| (run.stripe, run.unit) == (stripe, unit) && run.columns.contain(sector);
@@ -281,24 +283,33 @@ impl Logs {
             Span::new(Source::Buffer(run.buffer), column - run.columns.from, Sectors::new(1))
         };
         let there = cx.geometry.layout().checks().filter_map(|check| Some((check, of(check)?)));
-        let mut repaired = Vec::new();
+        let mut repaired = Repaired::default();
         for (check, run) in there {
             let term = |(unit, by)| Some((span(of(unit)?), by));
             let terms: Option<Vec<(Span, u8)>> = cx.geometry.code().encode(check).map(term).collect();
-            plan.sum(span(run), terms.ok_or(Lost)?);
-            repaired.push(run);
+            match terms {
+                Some(terms) => {
+                    plan.sum(span(run), terms);
+                    repaired.runs.push(run);
+                }
+                None => {
+                    let block = column.round_down(cx.geometry.block());
+                    repaired.undetermined.push((stripe, check, block));
+                }
+            }
         }
-        Ok(repaired)
+        repaired
     }
 
     /// One part of the region is brought up to its records.
     fn redone(&mut self, cx: &mut Context, durable: &mut Durable, redo: Redo) {
         let Redo { region, stripes, goes_on, buffers, found, .. } = redo;
         buffers.into_iter().for_each(|buffer| cx.buffers.release(buffer));
-        let lost = found.expect("the data was compared").lost;
+        let Verdict { torn, undetermined, .. } = found.expect("the data was compared");
         let log = self.region(region);
         let recovery = log.recovery.as_mut().expect("it was redone");
-        recovery.lost |= lost;
+        recovery.torn |= torn;
+        recovery.undetermined.extend(undetermined);
         match stripes.last_key_value() {
             Some((last, _)) if goes_on => {
                 recovery.redone = last + 1;
@@ -311,6 +322,45 @@ impl Logs {
     /// The whole region is brought up to its records.
     fn region_redone(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
         cx.counters.redone += 1;
+        let recovery = self.region(region).recovery.as_mut().expect("it was redone");
+        if !recovery.torn {
+            return self.recovered(cx, durable, region);
+        }
+        recovery.settles = recovery.sequences().last();
+        if self.list_undetermined(cx, region).is_err() {
+            return self.give_log_up(cx, durable, region);
+        }
+        durable.await_table(region);
+    }
+
+    /// Check units of a stripe whose write was cut off do not say what a missing unit held: they go
+    /// on the bad-block log. So the blocks that were being written are lost and nothing else.
+    fn list_undetermined(&mut self, cx: &mut Context, region: Region) -> Result<(), Full> {
+        let recovery = self.region(region).recovery.as_mut().expect("it was redone");
+        let undetermined = std::mem::take(&mut recovery.undetermined);
+        let block = cx.geometry.block();
+        undetermined.into_iter().try_for_each(|(stripe, check, from)| {
+            let stripe = cx.geometry.layout().stripe_in(region, stripe.into());
+            let stripe = stripe.expect("it was looked up before");
+            bad_blocks::record(cx, Window { stripe, columns: Columns::new(from, from + block) }, check)
+        })
+    }
+
+    /// A table is durable. If it says that `region` is redone, a later recovery takes what stands
+    /// there as it is, whichever part of a write that was cut off it may be, and hosts may use the
+    /// region. Returns whether the region waited for that.
+    pub(crate) fn settle(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) -> bool {
+        let Some(settles) = self.regions.get(region).and_then(RegionLog::settles) else { return false };
+        if self.landed[region.as_usize()] >= settles {
+            self.recovered(cx, durable, region);
+        } else {
+            durable.await_table(region);
+        }
+        true
+    }
+
+    /// The region is redone, and may be used.
+    fn recovered(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
         let recovery = self.end_recovery(region).expect("it was redone");
         let commits = &mut self.commits;
         // Records that were restored to memory have reservations that keep their entries. The
@@ -319,7 +369,7 @@ impl Logs {
         // A member of the log may have been lost meanwhile, and the durable copies of the records
         // with it.
         self.record_unread(cx, region, &recovery);
-        if recovery.lost || self.log_is_lost(cx, region) || !self.remembered_log_stands(cx, region) {
+        if self.log_is_lost(cx, region) || !self.remembered_log_stands(cx, region) {
             let commits = &mut self.commits;
             recovery.intent_names().for_each(|name| commits.orphan(name));
             self.discard_log(cx, durable, region);
@@ -417,8 +467,18 @@ impl Logs {
                 .extend(hits.into_iter().map(|(stripe, unit, columns)| (stripe, unit, columns.from)));
         }
         recovery.block_by_block |= failures.iter().any(|failure| failure.fault == Fault::Unreadable);
-        (recovery.redone, recovery.lost) = (0, false);
+        (recovery.redone, recovery.torn) = (0, false);
+        recovery.undetermined.clear();
     }
+}
+
+/// What becomes of the check units of a column in which a write of the whole stripe was cut off.
+#[derive(Default)]
+struct Repaired {
+    /// The runs of those that are computed from the data.
+    runs: Vec<usize>,
+    /// The blocks of those that depend on a missing unit.
+    undetermined: Vec<(u32, Unit, Sectors)>,
 }
 
 /// How the sectors of a run stand to their records.
@@ -432,8 +492,15 @@ struct Compared {
     damaged: Vec<Sectors>,
 }
 
-/// Finds the place of each sector of a run in its chain. `sums` are the sectors' checksums.
-fn compare_run(recovery: &Recovery, redo: &Redo, run: &Run, sums: impl Iterator<Item = u64>) -> Compared {
+/// Finds the place of each sector of a run in its chain. `sums` are the sectors' checksums. What a
+/// check unit holds is known only while no record follows on the write of the whole stripe: those
+/// that follow may have been added to it.
+fn compare_run(
+    recovery: &Recovery,
+    redo: &Redo,
+    (run, check): (&Run, bool),
+    sums: impl Iterator<Item = u64>,
+) -> Compared {
     let mut compared = Compared::default();
     let columns = (run.columns.from.get()..run.columns.to.get()).map(Sectors::new);
     for (column, sum) in columns.zip(sums) {
@@ -445,6 +512,7 @@ fn compare_run(recovery: &Recovery, redo: &Redo, run: &Run, sums: impl Iterator<
                 }
             }
             None if chain.whole_last => compared.torn.push(column),
+            None if check => {}
             None => compared.damaged.push(column),
         }
     }

@@ -1,7 +1,7 @@
 //! The log of one region.
 
 use crate::exec::waiting::WaitList;
-use crate::format::bitmap::{Stored, TableEntry};
+use crate::format::bitmap::Stored;
 use crate::hash::ByStripe;
 use crate::log::recover::remembered::Recovery;
 use crate::log::reintegrate::state::{HalfDone, Reintegration};
@@ -26,8 +26,9 @@ pub(crate) struct RegionLog {
     pub(in crate::log) load: LoadState,
     /// The newest stamp at the time when the headers became known.
     pub(in crate::log) read_at: u64,
-    /// The last count of its stored records, unless they have changed since.
-    pub(in crate::log) counted: Option<TableEntry>,
+    /// The last count of its stored records that are newer than a sequence number, unless they have
+    /// changed since.
+    pub(in crate::log) counted: Option<(u64, Stored)>,
     /// The records in its positions when the log was given up. Until it is durable that the region
     /// is to be resynced, they still count after a crash, so tables go on naming them.
     pub(in crate::log) given_up: Option<Stored>,
@@ -81,6 +82,12 @@ impl RegionLog {
     /// Whether the content of all its positions is known.
     pub(in crate::log) fn is_read(&self) -> bool {
         self.load == LoadState::Known && self.recovery.is_none()
+    }
+
+    /// If a recovery waits for that: the sequence number up to which the table must say that
+    /// records are redone.
+    pub(in crate::log) fn settles(&self) -> Option<u64> {
+        self.recovery.as_ref().and_then(|recovery| recovery.settles)
     }
 
     pub(in crate::log) fn new(positions: usize) -> RegionLog {

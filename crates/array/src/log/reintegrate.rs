@@ -178,7 +178,7 @@ impl Logs {
         let known = &mut self.applied[region.as_usize()];
         *known = (*known).max(newest);
         self.flush_covered(turn);
-        durable.record_applied(region);
+        durable.await_table(region);
     }
 
     /// Whether there are records newer than those that are being reintegrated.

@@ -13,11 +13,22 @@ impl Logs {
     }
 
     /// The table of all regions' logs as they are now. For a region that is not yet read, it
-    /// repeats the entry of the last table.
-    pub(crate) fn table(&mut self) -> Vec<TableEntry> {
-        let last = self.applied.iter().zip(&self.stored);
-        let mut table: Vec<TableEntry> =
-            last.map(|(applied, stored)| TableEntry { applied: *applied, stored: *stored }).collect();
+    /// repeats the entry of the last table. With `landed` it says which regions are redone.
+    pub(crate) fn table(&mut self, landed: bool) -> Vec<TableEntry> {
+        let last = self.applied.iter().zip(&self.landed).zip(&self.stored);
+        let entry = |((applied, landed), stored): ((&u64, &u64), &Stored)| TableEntry {
+            applied: *applied,
+            landed: *landed,
+            stored: *stored,
+        };
+        let mut table: Vec<TableEntry> = last.map(entry).collect();
+        for (region, settles) in
+            self.regions.iter().filter_map(|(region, log)| Some((region, log.settles()?)))
+        {
+            if landed {
+                table[region.as_usize()].landed = settles;
+            }
+        }
         let read: Vec<Region> =
             self.regions.iter().filter(|(_, log)| log.is_read()).map(|(region, _)| region).collect();
         for region in read {
@@ -27,8 +38,8 @@ impl Logs {
                 entry.stored = stored;
                 continue;
             }
-            entry.stored = match counted.filter(|counted| counted.applied == entry.applied) {
-                Some(counted) => Stored { stamp: self.stamp, ..counted.stored },
+            entry.stored = match counted.filter(|(applied, _)| *applied == entry.applied) {
+                Some((_, stored)) => Stored { stamp: self.stamp, ..stored },
                 None => self.count_stored(region, entry.applied),
             };
         }
@@ -83,7 +94,7 @@ impl Logs {
         let live: Vec<(u64, u32)> = live.map(|record| (record.sequence, record.digest)).collect();
         live.into_iter().for_each(|(sequence, digest)| stored.add(sequence, digest));
         if oldest.is_none() {
-            self.region(region).counted = Some(TableEntry { applied, stored });
+            self.region(region).counted = Some((applied, stored));
         }
         stored
     }
@@ -91,8 +102,8 @@ impl Logs {
     /// `table` is durable: commit logs need not hold records that it counts, and positions that it
     /// no longer counts may be overwritten.
     pub(crate) fn table_written(&mut self, table: &[TableEntry]) {
-        for (stored, entry) in self.stored.iter_mut().zip(table) {
-            *stored = entry.stored;
+        for (index, entry) in table.iter().enumerate().take(self.stored.len()) {
+            (self.stored[index], self.landed[index]) = (entry.stored, entry.landed);
         }
         for (region, log) in self.regions.iter_mut().filter(|(_, log)| log.is_read()) {
             // If the log was read after this table was put together, its shadows are still counted

@@ -112,6 +112,6 @@ impl Maintenance {
         // Records of the region in commit logs and positions are older than its parity, which was
         // computed from the data.
         logs.outdate_positions(region);
-        durable.record_applied(region);
+        durable.await_table(region);
     }
 }

@@ -212,8 +212,8 @@ pub struct Plan {
     pub commit_before: Option<u16>,
     /// Blocks of the bad-block log that the plan writes stay on the list.
     pub(crate) keeps_listed: bool,
-    /// Long reads that fail are repeated in parts, to learn what is really unreadable. Those who act
-    /// on failures by steps, or by windows of their own, do without.
+    /// Long reads that fail are repeated in parts, to learn what is really unreadable. Those who
+    /// act on failures by steps, or by windows of their own, do without.
     pub(crate) narrows: bool,
     phase: u16,
     /// Steps that compute checksums, each with the number of checksums up to and including it.

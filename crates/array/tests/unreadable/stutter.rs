@@ -25,9 +25,11 @@ struct Story {
     again: Option<u64>,
 }
 
-/// Arrays whose logs fill quickly, so that reintegrations run all the time.
+/// Arrays whose logs fill quickly, so that reintegrations run all the time. (All writes are logged,
+/// also those of whole stripes: what is cut off of those that are not may be lost.)
 fn setups() -> Vec<Setup> {
     let mut small = Setup::logged(4);
+    small.tuning.large_write = Some(parlour_array::LargeWrite::Overwrite);
     small.member_length = 3 * 2_048;
     small.tuning.log_memory = Sectors::new(64);
     let mut blocks = small.clone();

@@ -1,5 +1,7 @@
 //! What the array may report as lost: data for which less is left than the organization needs.
 
+use std::collections::BTreeSet;
+
 use parlour_array::layout::Occupant;
 use parlour_array::{Mode, RequestError};
 use parlour_units::{Sector, Sectors, Slot, Stripe, Unit};
@@ -66,7 +68,7 @@ impl Rig<'_> {
                     "sector {sector} of {slot}, which is no unit's, is listed"
                 )));
             };
-            let known = self.defects.gave_up(stripe, offset.get());
+            let known = self.defects.gave_up(stripe, offset.get()) || self.may_lose_part(stripe, offset);
             if !known && !self.limits.beyond && !self.is_lost(stripe, unit, offset) {
                 let what = format!("{stripe} is given up at column {}, where nothing is lost", offset.get());
                 return Err(Violation::Repair(what));
@@ -76,9 +78,54 @@ impl Rig<'_> {
         Ok(())
     }
 
+    /// The columns of stripes of which all data is being written, or was when the array crashed.
+    pub(crate) fn cut_off_now(&self) -> BTreeSet<(Stripe, u64)> {
+        let mut cut_off = self.defects.all_cut_off().clone();
+        self.hosts.open_writes().for_each(|range| cut_off.extend(self.whole_columns(range)));
+        cut_off
+    }
+
+    /// A request was answered with an error: if there was no space, it may be done in part.
+    pub(crate) fn note_broken_off(&mut self, failed: &Failed) {
+        if failed.ask.changes() && failed.error == RequestError::NoSpace {
+            let mut cut_off = self.defects.all_cut_off().clone();
+            cut_off.extend(self.whole_columns(failed.range));
+            self.defects.set_cut_off(cut_off);
+        }
+    }
+
+    /// The columns of stripes of which all data lies in a range.
+    fn whole_columns(&self, Range { at, length }: Range) -> impl Iterator<Item = (Stripe, u64)> {
+        let layout = self.geometry.layout();
+        let (data, unit) = (layout.stripe_data().get(), layout.unit_length().get());
+        let written = move |sector: u64| (at..at + length).contains(&sector);
+        (at / data..(at + length).div_ceil(data)).flat_map(move |stripe| {
+            let whole = move |column: &u64| {
+                let mut parts = (*column..data).step_by(unit as usize);
+                parts.all(|part| written(stripe * data + part))
+            };
+            (0..unit).filter(whole).map(move |column| (Stripe::new(stripe), column))
+        })
+    }
+
+    /// Whether a write of the whole stripe at this column was cut off, and a member is gone or
+    /// cannot read something.
+    fn may_lose_part(&self, stripe: Stripe, column: Sectors) -> bool {
+        let less = self.gone().next().is_some() || self.defects.has_read_errors();
+        self.geometry.is_journaled() && self.defects.was_cut_off(stripe, column.get()) && less
+    }
+
     /// Whether the data of `unit` of `stripe` at this column is unrecoverable: it cannot be
     /// computed from the units that can be read.
     fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
+        // A check unit that can be read determines what stood on a member that is gone. It does not
+        // if a write met blocks that it could not read, or had no space to be done as a whole.
+        let check = !self.geometry.layout().is_data(unit) && !self.geometry.keeps_copies();
+        if check && !self.is_unreadable(stripe, unit, column) && !self.status().counters.out_of_space {
+            let unread = |other: Unit| !self.is_gone(self.place(stripe, other).0);
+            let mut terms = self.geometry.terms(unit).map(|(other, _)| other);
+            return terms.any(|other| unread(other) && self.is_unreadable(stripe, other, column));
+        }
         !self.geometry.can_compute(unit, |other| self.is_unreadable(stripe, other, column))
     }
 

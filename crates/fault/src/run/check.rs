@@ -50,6 +50,9 @@ impl Run<'_> {
         self.settle()?;
         self.read_all()?;
         self.settle()?;
+        if self.rig.is_serving() {
+            self.rig.defects.forget_cut_off();
+        }
         if self.lost || self.rig.limits.beyond {
             return Ok(());
         }

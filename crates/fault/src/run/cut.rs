@@ -1,7 +1,9 @@
 //! What the exhaustive check does with a run: records every moment at which it may be cut off, and
 //! continues it after a cut.
 
-use parlour_units::Instant;
+use std::collections::BTreeSet;
+
+use parlour_units::{Instant, Stripe};
 
 use super::Run;
 use super::opening::{check_verdicts, open_array};
@@ -26,6 +28,8 @@ const READ_ALONE: [u64; 2] = [0, 2];
 pub(crate) struct Wreck {
     pub(crate) disks: Vec<Disk>,
     pub(crate) oracle: Oracle,
+    /// The columns of stripes of which all data was being written.
+    pub(crate) cut_off: BTreeSet<(Stripe, u64)>,
     pub(crate) sessions: u64,
     pub(crate) now: Instant,
 }
@@ -38,7 +42,7 @@ impl<'a> Run<'a> {
         wreck: Wreck,
         trace: Trace,
     ) -> Result<Run<'a>, Violation> {
-        let Wreck { disks, mut oracle, sessions, now } = wreck;
+        let Wreck { disks, mut oracle, cut_off, sessions, now } = wreck;
         let shelf = Shelf::new(disks, script.seed(), trace.clone()).after(sessions, now);
         let mut order = alive(shelf.disks());
         shelf.shuffle(&mut order);
@@ -46,7 +50,9 @@ impl<'a> Run<'a> {
         check_verdicts(&shelf, &assembly, &order)?;
         let world = open_array(script, &mut oracle, shelf, (&assembly, &order), false)
             .map_err(|error| Violation::opening(&error))?;
-        Ok(Run::around(Rig::around(script, limits, world, oracle, trace)))
+        let mut rig = Rig::around(script, limits, world, oracle, trace);
+        rig.defects.set_cut_off(cut_off);
+        Ok(Run::around(rig))
     }
 
     /// Lets the array recover, be read, and come to rest; then plays `afterwards`. A few blocks are
@@ -61,6 +67,7 @@ impl<'a> Run<'a> {
         }
         self.read_all()?;
         self.settle()?;
+        self.rig.defects.forget_cut_off();
         self.watch.recovered();
         self.play_events(afterwards)
     }

@@ -1,9 +1,10 @@
 //! A moment at which a run may be cut off: what is on the members then, and what is promised.
 
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use parlour_codec::sector::SectorKey;
-use parlour_units::Instant;
+use parlour_units::{Instant, Stripe};
 
 use crate::disk::Disk;
 use crate::found::{alive, assemble, missing, newest_bitmap};
@@ -19,6 +20,8 @@ pub(crate) struct Moment {
     /// Writes that may be found in addition, in this order.
     loose: Vec<Loose>,
     oracle: Oracle,
+    /// The columns of stripes of which all data is being written.
+    cut_off: BTreeSet<(Stripe, u64)>,
     /// Disks of which the array promises to survive the loss of any one.
     expendable: Vec<usize>,
     /// All check units fit, as far as the array knows.
@@ -53,6 +56,7 @@ impl Moment {
             disks,
             loose,
             oracle: rig.hosts.oracle().clone(),
+            cut_off: rig.cut_off_now(),
             synced,
             whole: synced && expendable.len() == usize::from(rig.geometry.members()),
             expendable,
@@ -88,6 +92,11 @@ impl Moment {
     /// Whether all members are present, all check units fit, and all of this is recorded.
     pub(crate) fn is_whole(&self) -> bool {
         self.whole
+    }
+
+    /// The columns of stripes of which all data is being written.
+    pub(crate) fn cut_off(&self) -> &BTreeSet<(Stripe, u64)> {
+        &self.cut_off
     }
 
     /// The number of sessions before.

@@ -57,9 +57,11 @@ impl Run<'_> {
         for answer in answers {
             let one_copy = self.rig.is_not_copied();
             let failed = self.rig.hosts.answered(&mut self.rig.world, answer, one_copy)?;
-            if let Some(failed) = failed.filter(|failed| !self.rig.may_fail(failed)) {
+            let Some(failed) = failed else { continue };
+            if !self.rig.may_fail(&failed) {
                 return Err(failed.violation());
             }
+            self.rig.note_broken_off(&failed);
         }
         for told in self.rig.world.take_events() {
             self.rig.hear(&told)?;
@@ -109,6 +111,8 @@ impl Run<'_> {
         let uncopied = self.rig.is_not_copied() || self.rig.may_be_uncopied();
         self.rig.hosts.oracle_mut().crash(power, uncopied);
         let standing = self.rig.standing();
+        let cut_off = self.rig.cut_off_now();
+        self.rig.defects.set_cut_off(cut_off);
         self.rig.memory_is_bounded()?;
         let shelf = self.close(power, power);
         self.rig.defects.doubt(self.rig.defects.has_read_errors());

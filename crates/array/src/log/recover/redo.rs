@@ -51,7 +51,9 @@ pub(crate) struct Redo {
 pub(in crate::log) struct Verdict {
     /// Blocks with sectors that fit no record: their content comes from no logged write.
     pub(in crate::log) damaged: BTreeSet<(u32, Unit, Sectors)>,
-    /// A full-stripe write was cut off and a member is missing, whose content can no longer be
-    /// computed.
-    pub(in crate::log) lost: bool,
+    /// A full-stripe write was cut off.
+    pub(in crate::log) torn: bool,
+    /// Blocks of check units of such a stripe that depend on a missing unit: see
+    /// [`Recovery`](super::remembered::Recovery).
+    pub(in crate::log) undetermined: BTreeSet<(u32, Unit, Sectors)>,
 }

@@ -36,8 +36,17 @@ pub(crate) struct Recovery {
     pub(super) intents: Vec<(Intent, EntryName)>,
     /// Stripes before this one have been redone.
     pub(super) redone: u32,
-    /// In one of the redone stripes, more was missing than could be computed.
-    pub(super) lost: bool,
+    /// Records up to this sequence number were redone by an earlier recovery. What stands where
+    /// they wrote is not compared with them.
+    pub(in crate::log) landed: u64,
+    /// In one of the redone stripes, a write of the whole stripe was cut off.
+    pub(super) torn: bool,
+    /// Blocks of check units (with the distance from the start of the unit) that depend on a
+    /// missing unit, in stripes whose write was cut off. They do not say what the missing unit
+    /// held.
+    pub(super) undetermined: BTreeSet<(u32, Unit, Sectors)>,
+    /// All is redone, and the region waits for a table that says so up to this sequence number.
+    pub(in crate::log) settles: Option<u64>,
     /// An access failed: from now on each block is read by itself.
     pub(super) block_by_block: bool,
     /// Blocks that cannot be read (with the distance from the start of the unit): they are computed
@@ -142,11 +151,16 @@ impl Recovery {
         self.intents.iter().map(|(_, name)| *name)
     }
 
+    /// Whether data is to be compared with this record.
+    fn is_to_redo(&self, index: usize) -> bool {
+        self.records[index].committed.record.sequence > self.landed
+    }
+
     /// The chain of `column` of `unit`, from the records `of_stripe`.
     pub(super) fn chain(&self, of_stripe: &[usize], unit: Unit, column: Sectors) -> Chain {
         let sector = Columns::new(column, column + Sectors::new(1));
         let mut chain = Chain::default();
-        for index in of_stripe {
+        for index in of_stripe.iter().filter(|index| self.is_to_redo(**index)) {
             let Committed { record, changes, .. } = &self.records[*index].committed;
             if !record.columns.contain(sector) {
                 continue;
@@ -175,7 +189,7 @@ impl Recovery {
     /// order.
     pub(super) fn zeroed(&self, of_stripe: &[usize]) -> Vec<(usize, Columns)> {
         let mut zeroed: Vec<(usize, Columns)> = Vec::new();
-        for index in of_stripe {
+        for index in of_stripe.iter().filter(|index| self.is_to_redo(**index)) {
             let record = &self.records[*index].committed.record;
             if record.kind == RecordKind::Update {
                 continue;
@@ -220,7 +234,7 @@ impl Recovery {
         block: Sectors,
     ) -> Vec<(u32, Unit, Columns)> {
         let mut parts: Vec<(u32, Unit, Columns)> = Vec::new();
-        for index in stripes.values().flatten() {
+        for index in stripes.values().flatten().filter(|index| self.is_to_redo(**index)) {
             let record = &self.records[*index].committed.record;
             let of = match record.kind {
                 RecordKind::Cancel => 0..units,

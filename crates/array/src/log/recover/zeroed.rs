@@ -160,7 +160,7 @@ mod tests {
             let name = EntryName { slot, part: CommitPart::Records, number };
             Remembered { committed, slot, at: Sector::ZERO, name }
         };
-        Recovery { records: (0..).zip(records).map(remembered).collect(), ..Recovery::default() }
+        Recovery { records: (1..).zip(records).map(remembered).collect(), ..Recovery::default() }
     }
 
     fn blanks(recovery: &Recovery) -> Vec<(u16, u64, u64, Vec<usize>)> {

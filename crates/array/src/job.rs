@@ -213,6 +213,9 @@ pub(crate) enum Blind {
     Writes,
     /// The data was written. Now the parity is computed from it, where that is possible.
     Wrote,
+    /// What a missing unit held is not known, but all of it is being written: check units are
+    /// computed from the data alone, under a record that cancels earlier ones.
+    Anew,
 }
 
 /// In a repair: whether the target itself was read. The access that failed may have been longer.

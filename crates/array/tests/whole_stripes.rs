@@ -129,6 +129,9 @@ fn story(seed: u64) -> Told {
         told.listed += u64::from(world.array.status().unreadable.get() > 0);
         let lost = check(&mut world, &mut may, &story);
         told.lost += lost;
+        if lost > 0 && random.chance(2) {
+            write_what_is_lost(&mut world, &mut may, &mut random, &story);
+        }
         if cut >= with_loss && lost == 0 && random.chance(2) {
             break;
         }
@@ -138,6 +141,23 @@ fn story(seed: u64) -> Told {
     }
     heal(world, &mut may, slot, seed);
     told
+}
+
+/// What is lost can be written, without the member that was lost: alone, and with what is beside
+/// it.
+fn write_what_is_lost(world: &mut World, may: &mut May, random: &mut Random, told: &str) {
+    let lost: Vec<u64> = may.iter().filter(|(_, values)| values.len() > 1).map(|(at, _)| *at).collect();
+    let last = *may.keys().next_back().unwrap();
+    for at in lost {
+        let length = (1 + random.below(3)).min(last + 1 - at);
+        if (at..at + length).any(|sector| !may.contains_key(&sector)) {
+            continue;
+        }
+        let new = payload(random, length);
+        note(may, at, &new, true);
+        world.write_now(at, &new).unwrap_or_else(|error| panic!("{told}: write at {at}: {error}"));
+    }
+    check(world, may, told);
 }
 
 /// A missing member is replaced: what could be read is read, and what is lost can be written.

@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::durable::Durable;
 use crate::format::segment::RecordKind;
 use crate::ids::JobId;
-use crate::job::Gate;
+use crate::job::{Blind, Gate};
 use crate::plan::{Builder, LogMethod};
 use crate::update;
 
@@ -39,7 +39,10 @@ impl Logs {
         let job = cx.jobs.stripe(id);
         let write = (&job.pieces[..], job.content);
         let view = cx.roster.view(&cx.geometry, stripe);
-        let method = update::method(builder, view, write, &cx.tuning, known);
+        let method = match job.blind {
+            Blind::Anew => LogMethod::Cancel,
+            _ => update::method(builder, view, write, &cx.tuning, known),
+        };
         job.logging.method = Some(method);
         if cx.geometry.is_journaled() && !self.pass_commit_space(cx, id) {
             return Gate::Wait;

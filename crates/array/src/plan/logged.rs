@@ -139,34 +139,7 @@ impl Builder {
             zero_durably_logged(plan, view, write);
             return Ok(());
         }
-        if !view.missing.is_empty() {
-            // A member was lost since the method was chosen.
-            return Err(Lost);
-        }
-        plan.strategy = Strategy::LoggedCancel;
-        let StripeWrite { pieces, content, .. } = write;
-        let columns = pieces[0].columns;
-        let new = |unit: Unit| {
-            let piece = pieces.iter().find(|piece| piece.unit == unit).expect("each unit is written");
-            content.span(piece, columns)
-        };
-        let mut computed: Vec<(Unit, Span)> = Vec::new();
-        for check in view.checks() {
-            let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-            plan.sum(result, view.code().encode(check).map(|(unit, by)| (new(unit), by)));
-            computed.push((check, result));
-        }
-        plan.next_phase();
-        view.data().for_each(|unit| plan.checksum(new(unit)));
-        computed.iter().for_each(|(_, result)| plan.checksum(*result));
-        plan.next_phase();
-        plan.commit_before = Some(plan.phase());
-        write_pieces(plan, view, StripeWrite { durable: true, ..write });
-        for (check, result) in computed {
-            let location = view.locate(check, columns.from);
-            plan.write(location.slot, location.at, result, true);
-        }
-        Ok(())
+        cancelling(plan, view, write)
     }
 
     /// Reads the old data (missing units are computed from the rest of the stripe), and computes
@@ -246,6 +219,49 @@ fn logged_update(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, 
     }
     plan.next_phase();
     plan_differences(plan, pieces, content, fragments, &old, false);
+}
+
+/// Writes check units together with the data, in place, after a durable record with the checksums
+/// of all units. Check units are computed from the data alone: what is not written is read. All
+/// units that are missing are written.
+fn cancelling(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) -> Result<(), Lost> {
+    plan.strategy = Strategy::LoggedCancel;
+    let StripeWrite { pieces, content, .. } = write;
+    let columns = pieces[0].columns;
+    let mut new: Vec<(Unit, Span)> = Vec::new();
+    for unit in view.data() {
+        let piece = pieces.iter().find(|piece| piece.unit == unit);
+        let span = match piece {
+            Some(piece) => content.span(piece, columns),
+            // A member was lost since the method was chosen.
+            None if view.missing.has(unit) => return Err(Lost),
+            None => {
+                let span = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+                let location = view.locate(unit, columns.from);
+                plan.read(location.slot, location.at, span);
+                span
+            }
+        };
+        new.push((unit, span));
+    }
+    plan.next_phase();
+    let of = |unit: Unit| new.iter().find(|(other, _)| *other == unit).expect("all data is known").1;
+    let mut computed: Vec<(Unit, Span)> = Vec::new();
+    for check in view.checks() {
+        let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+        plan.sum(result, view.code().encode(check).map(|(unit, by)| (of(unit), by)));
+        computed.push((check, result));
+    }
+    plan.next_phase();
+    new.iter().chain(&computed).for_each(|(_, span)| plan.checksum(*span));
+    plan.next_phase();
+    plan.commit_before = Some(plan.phase());
+    write_pieces(plan, view, StripeWrite { durable: true, ..write });
+    for (check, result) in computed.into_iter().filter(|(check, _)| !view.missing.has(*check)) {
+        let location = view.locate(check, columns.from);
+        plan.write(location.slot, location.at, result, true);
+    }
+    Ok(())
 }
 
 /// Writes zeroes to all units, including the parity, after a durable record of this. After a crash

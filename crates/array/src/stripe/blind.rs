@@ -12,6 +12,7 @@ use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::{Blind, Gate, Purpose, Stage};
 use crate::log::Logs;
+use crate::plan::LogMethod;
 use crate::request::RequestError;
 use crate::signal::Signal;
 use crate::stripe::state::{Stripes, hull};
@@ -81,9 +82,10 @@ impl Stripes {
     ) -> bool {
         let job = cx.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
+        let logged = cx.geometry.is_journaled() && job.logging.method() == Some(LogMethod::Update);
         let whole = cx.roster.missing(&cx.geometry, stripe).is_empty();
         let parity = cx.geometry.code().has_checks() && !cx.geometry.keeps_copies();
-        if purpose != Purpose::Write || blind != Blind::No || !whole || !parity {
+        if purpose != Purpose::Write || blind != Blind::No || !(whole || logged) || !parity {
             return false;
         }
         let columns = hull(&cx.jobs.stripe(id).pieces).expect("a write writes something");
@@ -93,10 +95,29 @@ impl Stripes {
             self.end_stripe(cx, durable, logs, id, Ok(()));
             return true;
         }
+        if !whole && !self.writes_all_missing(cx, id) {
+            return false;
+        }
         logs.withdraw(cx, durable, id);
-        cx.jobs.stripe(id).blind = Blind::Writes;
-        self.replan(cx, id);
+        if whole {
+            cx.jobs.stripe(id).blind = Blind::Writes;
+            self.replan(cx, id);
+        } else {
+            self.let_go_of_stripe(cx, logs, id);
+            let job = cx.jobs.stripe(id);
+            (job.blind, job.stage) = (Blind::Anew, Stage::LogSpace);
+            cx.runnable.push(id);
+        }
         true
+    }
+
+    /// Whether the job writes all data units of its stripe that are missing.
+    pub(super) fn writes_all_missing(&self, cx: &mut Context, id: JobId) -> bool {
+        let job = cx.jobs.stripe(id);
+        let written: UnitSet = job.pieces.iter().map(|piece| piece.unit).collect();
+        let stripe = job.window.stripe;
+        let left = cx.roster.missing(&cx.geometry, stripe).without(written);
+        !cx.roster.view(&cx.geometry, stripe).any_data(left)
     }
 
     /// A write was done in part, and the parity does not fit: a missing unit can no longer be

@@ -112,7 +112,7 @@ fn plan_write(
 ) -> Result<(), Lost> {
     let StripeJob { pieces, content, durable, logging, .. } = job;
     let write = StripeWrite { pieces, content: *content, durable: *durable };
-    if job.blind != Blind::No {
+    if job.blind == Blind::Writes {
         return builder.write_data_alone(plan, view, write);
     }
     update::plan(builder, plan, view, write, logging.method(), logging.fragments())

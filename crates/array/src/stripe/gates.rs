@@ -243,7 +243,7 @@ impl Stripes {
             return false;
         }
         match method {
-            Some(LogMethod::Cancel) if !missing.is_empty() => {
+            Some(LogMethod::Cancel) if !missing.is_empty() && !self.makes_checks_anew(cx, id) => {
                 logs.withdraw(cx, durable, id);
                 self.let_go_of_stripe(cx, logs, id);
                 cx.jobs.stripe(id).stage = Stage::LogSpace;
@@ -255,6 +255,11 @@ impl Stripes {
             }
             _ => true,
         }
+    }
+
+    /// Whether the job may compute check units from the data alone, though units are missing.
+    fn makes_checks_anew(&self, cx: &mut Context, id: JobId) -> bool {
+        cx.jobs.stripe(id).blind == Blind::Anew && self.writes_all_missing(cx, id)
     }
 
     /// With `journal`, a write without a record passes only when it is durable that its region is
@@ -282,7 +287,7 @@ impl Stripes {
         // Parity on the bad-block log is computed from the data, whatever a record contains. But a
         // zero record that still counts would be redone after a crash, and would undo a write that
         // has no record.
-        if cx.jobs.stripe(id).blind != Blind::No {
+        if cx.jobs.stripe(id).blind == Blind::Writes {
             if logs.zeroes_count(region) {
                 durable.bitmap_mut().mark_to_resync(cx, region);
             }

@@ -259,7 +259,7 @@ impl Rooms {
     /// A plan is done: its owner goes on.
     fn plan_done(&mut self, id: JobId) {
         self.core.cx.release_buffers(id);
-        self.blame_for_repeated(id);
+        self.blame_for_repeated(id, &[]);
         let core = &mut self.core;
         match core.cx.jobs.kind(id).owner() {
             Owner::Hosts => self.hosts.plan_done(core, id),
@@ -274,8 +274,6 @@ impl Rooms {
     fn plan_broken(&mut self, id: JobId) {
         let core = &mut self.core;
         core.cx.release_buffers(id);
-        self.blame_for_repeated(id);
-        let core = &mut self.core;
         let mut failures = std::mem::take(&mut core.cx.jobs.get_mut(id).failures);
         // If the member no longer stands, its lack of space does not concern the array.
         for failure in failures.iter_mut().filter(|failure| failure.fault.is_of_space()) {
@@ -286,7 +284,8 @@ impl Rooms {
         if core.halt_unrecorded(id, &failures) {
             return;
         }
-        self.blame(id, &failures);
+        let others = self.blame_for_repeated(id, &failures);
+        self.blame(id, &others);
         let core = &mut self.core;
         match core.cx.jobs.kind(id).owner() {
             Owner::Hosts => self.hosts.plan_broken(core, id, &failures),
@@ -297,11 +296,19 @@ impl Rooms {
         }
     }
 
-    /// Reads that failed and succeeded in parts are errors of their members nevertheless.
-    fn blame_for_repeated(&mut self, id: JobId) {
-        for failure in self.core.cx.take_repeated(id) {
-            self.maintenance.note_failure(&mut self.core, &failure);
+    /// A read that failed and was repeated in parts is one error of its member, whether all parts
+    /// could be read or not. Returns the failures that are not of such parts.
+    fn blame_for_repeated(&mut self, id: JobId, failures: &[FailedAccess]) -> Vec<FailedAccess> {
+        let repeated = self.core.cx.take_repeated(id);
+        let is_part = |whole: &FailedAccess, failure: &FailedAccess| {
+            failure.fault == Fault::Unreadable && whole.contains(failure)
+        };
+        for whole in &repeated {
+            let failed = failures.iter().find(|part| is_part(whole, part)).unwrap_or(whole);
+            self.maintenance.note_failure(&mut self.core, failed);
         }
+        let of_none = |failure: &&FailedAccess| !repeated.iter().any(|whole| is_part(whole, failure));
+        failures.iter().filter(of_none).copied().collect()
     }
 
     /// The members of failed accesses are at fault: maintenance excludes those that it must. (Where

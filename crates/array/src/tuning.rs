@@ -132,7 +132,8 @@ impl Tuning {
         let logs = geometry.layout().logs().expect("only a layout with logs is asked");
         let parity = u64::from(logs.shape().stripes) * geometry.layout().unit_length().get();
         let short = u64::from(logs.segments()) * logs.shape().segment < parity;
-        let usual = if short || geometry.is_journaled() { LargeWrite::Cancel } else { LargeWrite::Overwrite };
+        let usual =
+            if short && !geometry.is_journaled() { LargeWrite::Cancel } else { LargeWrite::Overwrite };
         self.large_write.unwrap_or(usual)
     }
 }

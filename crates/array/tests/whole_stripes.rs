@@ -59,8 +59,10 @@ fn cut_off(mut world: World, may: &mut May, random: &mut Random, lost: Option<u1
     for at in stripes(&world) {
         if random.chance(3) {
             let new = payload(random, data);
-            note(may, at, &new, false);
             world.write_now(at, &new).unwrap();
+            // With all members there, a whole stripe is durable when it is answered.
+            let whole = world.array.status().members.iter().all(|member| member.state == "active");
+            note(may, at, &new, whole);
         }
         let (at, length) = match random.below(4) {
             0 => (at + random.below(data), 1),

@@ -51,15 +51,8 @@ impl Context {
         true
     }
 
-    /// The failed reads of a plan all of whose parts could be read. (The failures of parts stand
-    /// for the others.)
+    /// The failed reads of a plan that were repeated in parts.
     pub(crate) fn take_repeated(&mut self, id: JobId) -> Vec<FailedAccess> {
-        let job = self.jobs.get_mut(id);
-        if job.repeated.is_empty() {
-            return Vec::new();
-        }
-        let mut repeated = std::mem::take(&mut job.repeated);
-        repeated.retain(|whole| !job.failures.iter().any(|part| whole.contains(part)));
-        repeated
+        std::mem::take(&mut self.jobs.get_mut(id).repeated)
     }
 }

@@ -327,6 +327,11 @@ impl Logs {
             return self.recovered(cx, durable, region);
         }
         recovery.settles = recovery.sequences().last();
+        // What could not be compared must be on the list before the table says that all is redone:
+        // it will not be compared again.
+        let recovery = self.region(region).recovery.take().expect("it was redone");
+        self.record_unread(cx, region, &recovery);
+        self.region(region).recovery = Some(recovery);
         if self.list_undetermined(cx, region).is_err() {
             return self.give_log_up(cx, durable, region);
         }

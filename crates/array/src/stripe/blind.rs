@@ -16,6 +16,7 @@ use crate::plan::LogMethod;
 use crate::request::RequestError;
 use crate::signal::Signal;
 use crate::stripe::state::{Stripes, hull};
+use crate::update;
 
 impl Stripes {
     /// Passes when it is durable that blocks which the job has written are off the bad-block log.
@@ -82,10 +83,11 @@ impl Stripes {
     ) -> bool {
         let job = cx.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
-        let logged = cx.geometry.is_journaled() && job.logging.method() == Some(LogMethod::Update);
+        let anew =
+            job.logging.method() == Some(LogMethod::Update) && update::makes_anew(&cx.geometry, &cx.tuning);
         let whole = cx.roster.missing(&cx.geometry, stripe).is_empty();
         let parity = cx.geometry.code().has_checks() && !cx.geometry.keeps_copies();
-        if purpose != Purpose::Write || blind != Blind::No || !(whole || logged) || !parity {
+        if purpose != Purpose::Write || blind != Blind::No || !(whole || anew) || !parity {
             return false;
         }
         let columns = hull(&cx.jobs.stripe(id).pieces).expect("a write writes something");

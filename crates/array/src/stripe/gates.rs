@@ -246,7 +246,9 @@ impl Stripes {
             Some(LogMethod::Cancel) if !missing.is_empty() && !self.makes_checks_anew(cx, id) => {
                 logs.withdraw(cx, durable, id);
                 self.let_go_of_stripe(cx, logs, id);
-                cx.jobs.stripe(id).stage = Stage::LogSpace;
+                let job = cx.jobs.stripe(id);
+                // (Otherwise the same method would be chosen again, and again would not hold.)
+                (job.blind, job.stage) = (Blind::No, Stage::LogSpace);
                 false
             }
             Some(LogMethod::Update) if computes && !holds => {

@@ -61,6 +61,12 @@ pub(crate) fn method(
     }
 }
 
+/// Whether a degraded write may compute check units anew, where what a missing unit held is lost.
+/// Only whole stripes that pass the log by lose such blocks.
+pub(crate) fn makes_anew(geometry: &Geometry, tuning: &Tuning) -> bool {
+    geometry.is_journaled() && tuning.large_write(geometry) == LargeWrite::Cancel
+}
+
 /// Plans a write that is logged as `method` says; with `None` its parity is written together with
 /// the data. `fragments` are the records, in reserved buffers.
 pub(crate) fn plan(

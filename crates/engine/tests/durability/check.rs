@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use crate::common::rig::Served;
 use crate::common::{Numbers, on_disk, on_memory};
-use crate::content::{LOST, SECTOR, Value};
+use crate::content::{SECTOR, Value};
 use crate::journal::{Journal, Slow};
 use crate::oracle::Expected;
 use crate::session::{Focus, Kept, Session};
@@ -81,7 +81,7 @@ impl Cut {
             whole = false;
         }
         let reads_last = setup.is_logged() || gone.is_none() && returning.is_none();
-        let expected = before.after(setup, session, cut, reads_last);
+        let expected = before.after(session, cut, reads_last);
         let excluded = session.excluded(cut);
         let forced = excluded.map(|since| before.after_force(setup, session, cut, since));
         let back = if returning.is_some() { ", with a member that was lost" } else { "" };
@@ -207,8 +207,7 @@ fn look_at(
 ) -> Result<(), String> {
     let journal = Arc::new(Journal::new(Choice::Auto, Slow::Some, 0));
     let mut client = Client::new(served, &journal, SECOND);
-    let found = client.read_all();
-    expected.see(0, &found)?;
+    expected.see(0, &client.read_all())?;
     let missing = |status: &Json| {
         let members = status["members"].as_array().expect("members are listed");
         members.iter().position(|member| member["state"] == "failed")
@@ -228,10 +227,7 @@ fn look_at(
     }
     until_whole(served)?;
     let report = scrub(served);
-    let mut faults = vec!["mismatches", "skipped"];
-    if !found.contains(&LOST) {
-        faults.push("unreadable");
-    }
+    let faults = ["mismatches", "unreadable", "skipped"];
     if report["complete"] != true || faults.iter().any(|fault| report[fault] != 0) {
         return Err(format!("redundancy does not fit: {report}"));
     }

@@ -68,7 +68,8 @@ impl Rig<'_> {
                     "sector {sector} of {slot}, which is no unit's, is listed"
                 )));
             };
-            let known = self.defects.gave_up(stripe, offset.get()) || self.may_lose_part(stripe, offset);
+            let known =
+                self.defects.gave_up(stripe, offset.get()) || self.may_lose_part(stripe, unit, offset);
             if !known && !self.limits.beyond && !self.is_lost(stripe, unit, offset) {
                 let what = format!("{stripe} is given up at column {}, where nothing is lost", offset.get());
                 return Err(Violation::Repair(what));
@@ -108,11 +109,12 @@ impl Rig<'_> {
         })
     }
 
-    /// Whether a write of the whole stripe at this column was cut off, and a member is gone or
-    /// cannot read something.
-    fn may_lose_part(&self, stripe: Stripe, column: Sectors) -> bool {
-        let less = self.gone().next().is_some() || self.defects.has_read_errors();
-        self.geometry.is_journaled() && self.defects.was_cut_off(stripe, column.get()) && less
+    /// Whether `unit` is a check unit of a stripe whose write was cut off at this column, and
+    /// depends on a unit that is gone or cannot be read.
+    fn may_lose_part(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
+        let cut_off = self.geometry.is_journaled() && self.defects.was_cut_off(stripe, column.get());
+        let mut terms = self.geometry.terms(unit).map(|(other, _)| other);
+        cut_off && terms.any(|other| self.is_unreadable(stripe, other, column))
     }
 
     /// Whether the data of `unit` of `stripe` at this column is unrecoverable: it cannot be

@@ -7,6 +7,9 @@
 //! its chain, wherever the crash came and however often recovery itself is interrupted. A region is
 //! not used before that is done.
 //!
+//! The record of a whole stripe that is written in place has no payload. What a crash has cut off
+//! of such a write stays old or new, sector by sector, and check units are computed from that.
+//!
 //! For parity that was being rewritten in place, the checksums of an intent show which sectors are
 //! already new: these are left alone when the reintegration is done again.
 

@@ -113,8 +113,11 @@ impl Rig<'_> {
     /// depends on a unit that is gone or cannot be read.
     fn may_lose_part(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let cut_off = self.geometry.is_journaled() && self.defects.was_cut_off(stripe, column.get());
+        if !cut_off || self.geometry.layout().is_data(unit) {
+            return false;
+        }
         let mut terms = self.geometry.terms(unit).map(|(other, _)| other);
-        cut_off && terms.any(|other| self.is_unreadable(stripe, other, column))
+        terms.any(|other| self.is_unreadable(stripe, other, column))
     }
 
     /// Whether the data of `unit` of `stripe` at this column is unrecoverable: it cannot be

@@ -33,8 +33,9 @@ pub enum LargeWrite {
     /// crash between the writes of a stripe's units, new parity does not say what they held.
     Overwrite,
     /// New parity is written in place; a cancel record is logged, and earlier records no longer
-    /// count (footnote 3). If a crash cuts the write off and a member is lost with it, what was
-    /// being written to that member is unrecoverable, and reported as such.
+    /// count (footnote 3). With `journal` it is meant for simulations and tests: if a crash cuts
+    /// the write off and a member is lost with it, what was being written to that member is
+    /// unrecoverable. `docs/decisions/journal.md` says in which cases more than that is lost.
     Cancel,
 }
 

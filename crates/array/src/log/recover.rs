@@ -346,11 +346,9 @@ impl Logs {
     fn list_undetermined(&mut self, cx: &mut Context, region: Region) -> Result<(), Full> {
         let recovery = self.region(region).recovery.as_mut().expect("it was redone");
         let undetermined = std::mem::take(&mut recovery.undetermined);
-        let block = cx.geometry.block();
         undetermined.into_iter().try_for_each(|(stripe, check, from)| {
-            let stripe = cx.geometry.layout().stripe_in(region, stripe.into());
-            let stripe = stripe.expect("it was looked up before");
-            bad_blocks::record(cx, Window { stripe, columns: Columns::new(from, from + block) }, check)
+            let window = block_window(cx, region, stripe, from);
+            bad_blocks::record(cx, window, check)
         })
     }
 
@@ -408,11 +406,8 @@ impl Logs {
     /// records until a table counts them. (If the bad-block log has no room, these blocks are not
     /// listed; the array relies on them staying unreadable.)
     fn record_unread(&mut self, cx: &mut Context, region: Region, recovery: &Recovery) {
-        let block = cx.geometry.block();
         for (stripe, unit, from) in &recovery.unreadable {
-            let stripe = cx.geometry.layout().stripe_in(region, (*stripe).into());
-            let stripe = stripe.expect("it was looked up before");
-            let window = Window { stripe, columns: Columns::new(*from, *from + block) };
+            let window = block_window(cx, region, *stripe, *from);
             let _full = bad_blocks::record_uncompared(cx, window, *unit);
         }
     }
@@ -487,6 +482,12 @@ struct Repaired {
     runs: Vec<usize>,
     /// The blocks of those that depend on a missing unit.
     undetermined: Vec<(u32, Unit, Sectors)>,
+}
+
+/// The block at `from` of a stripe of `region`.
+fn block_window(cx: &Context, region: Region, stripe: u32, from: Sectors) -> Window {
+    let stripe = cx.geometry.layout().stripe_in(region, stripe.into()).expect("it was looked up before");
+    Window { stripe, columns: Columns::new(from, from + cx.geometry.block()) }
 }
 
 /// How the sectors of a run stand to their records.

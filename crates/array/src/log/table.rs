@@ -22,12 +22,9 @@ impl Logs {
             stored: *stored,
         };
         let mut table: Vec<TableEntry> = last.map(entry).collect();
-        for (region, settles) in
-            self.regions.iter().filter_map(|(region, log)| Some((region, log.settles()?)))
-        {
-            if landed {
-                table[region.as_usize()].landed = settles;
-            }
+        let settling = self.regions.iter().filter_map(|(region, log)| Some((region, log.settles()?)));
+        for (region, settles) in settling.filter(|_| landed) {
+            table[region.as_usize()].landed = settles;
         }
         let read: Vec<Region> =
             self.regions.iter().filter(|(_, log)| log.is_read()).map(|(region, _)| region).collect();

@@ -40,7 +40,7 @@ impl Logs {
         let write = (&job.pieces[..], job.content);
         let view = cx.roster.view(&cx.geometry, stripe);
         let method = match job.blind {
-            Blind::Anew => LogMethod::Cancel,
+            Blind::Anew => update::ANEW,
             _ => update::method(builder, view, write, &cx.tuning, known),
         };
         job.logging.method = Some(method);

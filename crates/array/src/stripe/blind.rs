@@ -12,7 +12,6 @@ use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::{Blind, Gate, Purpose, Stage};
 use crate::log::Logs;
-use crate::plan::LogMethod;
 use crate::request::RequestError;
 use crate::signal::Signal;
 use crate::stripe::state::{Stripes, hull};
@@ -83,8 +82,8 @@ impl Stripes {
     ) -> bool {
         let job = cx.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
-        let anew =
-            job.logging.method() == Some(LogMethod::Update) && update::makes_anew(&cx.geometry, &cx.tuning);
+        let deferred = job.logging.defers_parity();
+        let anew = deferred && update::makes_anew(&cx.geometry, &cx.tuning);
         let whole = cx.roster.missing(&cx.geometry, stripe).is_empty();
         let parity = cx.geometry.code().has_checks() && !cx.geometry.keeps_copies();
         if purpose != Purpose::Write || blind != Blind::No || !(whole || anew) || !parity {

@@ -61,6 +61,9 @@ pub(crate) fn method(
     }
 }
 
+/// How a write is recorded whose check units are computed anew.
+pub(crate) const ANEW: LogMethod = LogMethod::Cancel;
+
 /// Whether a degraded write may compute check units anew, where what a missing unit held is lost.
 /// Only whole stripes that pass the log by lose such blocks.
 pub(crate) fn makes_anew(geometry: &Geometry, tuning: &Tuning) -> bool {

@@ -226,6 +226,7 @@ impl Rooms {
                 core.unfaithful_judged(repair, member);
             }
             Signal::HostJobDone(host, result) => hosts.host_job_done(core, host, result),
+            Signal::DurabilityIsShared(host) => hosts.share_durability(host),
             Signal::WriteInBlocks { host, window } => hosts.begin_blocks(core, host, window),
             Signal::MaintenanceStripeEnded { purpose, stripe, result } => {
                 maintenance.stripe_ended(core, purpose, stripe, result);

@@ -38,6 +38,9 @@ pub(crate) enum Signal {
     Repaired { job: JobId, lost: bool },
     /// One of the jobs of a host's request has ended.
     HostJobDone(HostId, Result<(), RequestError>),
+    /// The durability of a host's write depends on other data of its stripe: all members are
+    /// flushed before a durable write is answered.
+    DurabilityIsShared(HostId),
     /// A host's write is to be done block by block in this window.
     WriteInBlocks { host: HostId, window: Window },
     /// A job of rebuild, resync or scrub has ended.

@@ -33,9 +33,9 @@ pub enum LargeWrite {
     /// crash between the writes of a stripe's units, new parity does not say what they held.
     Overwrite,
     /// New parity is written in place; a cancel record is logged, and earlier records no longer
-    /// count (footnote 3). With `journal` it is meant for simulations and tests: if a crash cuts
-    /// the write off and a member is lost with it, what was being written to that member is
-    /// unrecoverable. `docs/decisions/journal.md` says in which cases more than that is lost.
+    /// count (footnote 3). With `journal`, if a crash cuts the write off and a member is lost with
+    /// it, what was being written to that member is unrecoverable. So no more is written in this way
+    /// at a time than the bad-block log has room for; the rest is differences.
     Cancel,
 }
 
@@ -84,7 +84,7 @@ pub struct Tuning {
     /// left out, the second header takes an access of its own.
     pub segment_gap: Sectors,
     /// How full-stripe writes use the log. `None`: cancel, if logs are shorter than parity (A < 1)
-    /// and the consistency is not `journal`; otherwise overwrite.
+    /// or the consistency is `journal`; otherwise overwrite.
     pub large_write: Option<LargeWrite>,
     /// The number of reintegrations at once; each has a buffer of [`Tuning::reintegration_memory`].
     pub reintegration_buffers: u32,
@@ -133,8 +133,7 @@ impl Tuning {
         let logs = geometry.layout().logs().expect("only a layout with logs is asked");
         let parity = u64::from(logs.shape().stripes) * geometry.layout().unit_length().get();
         let short = u64::from(logs.segments()) * logs.shape().segment < parity;
-        let usual =
-            if short && !geometry.is_journaled() { LargeWrite::Cancel } else { LargeWrite::Overwrite };
+        let usual = if short || geometry.is_journaled() { LargeWrite::Cancel } else { LargeWrite::Overwrite };
         self.large_write.unwrap_or(usual)
     }
 }

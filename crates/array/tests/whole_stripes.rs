@@ -8,8 +8,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::{Event, LargeWrite, Operation, Repair, RequestError};
-use parlour_units::{Region, Slot};
+use parlour_array::{Event, Operation, Repair, RequestError};
+use parlour_units::{Region, Sectors, Slot, Stripe, Unit};
 
 /// The stripes that are used: of two regions.
 const STRIPES: u64 = 4;
@@ -29,9 +29,8 @@ struct Told {
 fn setup() -> Setup {
     let mut setup = Setup::logged(5);
     setup.member_length = 4 * 2_048;
-    setup.tuning.slice = parlour_units::Sectors::new(8);
+    setup.tuning.slice = Sectors::new(8);
     setup.tuning.live_records = 5;
-    setup.tuning.large_write = Some(LargeWrite::Cancel);
     setup
 }
 
@@ -132,7 +131,10 @@ fn story(seed: u64) -> Told {
         let lost = check(&mut world, &mut may, &story);
         told.lost += lost;
         if lost > 0 && random.chance(2) {
-            write_what_is_lost(&mut world, &mut may, &mut random, &story);
+            match random.chance(2) {
+                true => write_what_is_lost(&mut world, &mut may, &mut random, &story),
+                false => world = write_durably(world, &mut may, &mut random, &story),
+            }
         }
         if cut >= with_loss && lost == 0 && random.chance(2) {
             break;
@@ -160,6 +162,28 @@ fn write_what_is_lost(world: &mut World, may: &mut May, random: &mut Random, tol
         world.write_now(at, &new).unwrap_or_else(|error| panic!("{told}: write at {at}: {error}"));
     }
     check(world, may, told);
+}
+
+/// The same, durably, beside writes that are not: the power is cut once more.
+fn write_durably(mut world: World, may: &mut May, random: &mut Random, told: &str) -> World {
+    let unit = world.array.geometry().layout().unit_length().get();
+    let lost: Vec<u64> = may.iter().filter(|(_, values)| values.len() > 1).map(|(at, _)| *at).collect();
+    for at in lost {
+        let beside = if random.chance(2) { at + unit } else { at.saturating_sub(unit) };
+        if may.get(&beside).is_some_and(|values| values.len() == 1) {
+            let new = payload(random, 1);
+            note(may, beside, &new, false);
+            world.write_now(beside, &new).unwrap();
+        }
+        let new = payload(random, 1);
+        note(may, at, &new, true);
+        let done = world.do_now(Operation::Write { durable: true }, at, 1, Some(&new)).0;
+        done.unwrap_or_else(|error| panic!("{told}: durable write at {at}: {error}"));
+    }
+    let mut world = world.crash(false).unwrap();
+    world.settle();
+    check(&mut world, may, &format!("{told}, written durably"));
+    world
 }
 
 /// A missing member is replaced: what could be read is read, and what is lost can be written.
@@ -199,6 +223,116 @@ fn a_cut_costs_nothing_but_what_a_lost_member_held_of_what_was_being_written() {
     assert!(lost > 0 && listed > 0 && quiet > 100, "{lost} sectors lost, {listed} listed, {quiet} whole");
 }
 
+/// An opening without a member does not come to its end, and the next one finds the member again.
+fn absent_for_a_while(seed: u64) -> bool {
+    let mut random = Random(seed);
+    let (mut world, mut may) = (World::new(&setup(), SEED + seed), May::new());
+    world.settle();
+    for at in stripes(&world) {
+        let data = world.array.geometry().layout().stripe_data().get();
+        let old = payload(&mut random, data);
+        note(&mut may, at, &old, true);
+        world.do_now(Operation::Write { durable: true }, at, data, Some(&old)).0.unwrap();
+    }
+    world.settle();
+    world.all_volatile();
+    let slot = random.below(5) as u16;
+    let absent = world.disk_at(slot).identity;
+    world = cut_off(world, &mut may, &mut random, Some(slot));
+    (0..random.below(80)).for_each(|_| _ = world.step());
+    let disk = world.disks.iter_mut().find(|disk| disk.identity == absent).unwrap();
+    disk.dead = false;
+    let mut world = world.crash(false).unwrap();
+    world.settle();
+    let believed = world.array.status().members.iter().all(|member| member.state == "active");
+    let story = format!("seed {seed}, member {slot} is absent for a while");
+    let lost = check(&mut world, &mut may, &story);
+    if believed {
+        assert_eq!((lost, world.array.status().unreadable.get()), (0, 0), "{story}");
+        assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "{story}");
+    }
+    believed
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_member_that_is_believed_again_costs_nothing() {
+    let believed = (0..250).filter(|seed| absent_for_a_while(*seed)).count();
+    assert!((50..200).contains(&believed), "{believed} of 250 were believed");
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn what_rots_in_a_whole_stripe_is_restored_while_its_record_counts() {
+    let mut world = World::new(&setup(), SEED);
+    world.settle();
+    let data = world.array.geometry().layout().stripe_data().get();
+    let bytes = payload(&mut Random(1), data);
+    world.write_now(0, &bytes).unwrap();
+    let location = world.array.geometry().layout().locate(Stripe::new(0), Unit::new(1));
+    let at = (world.array.geometry().data_start().get() + location.at.get() + 3) as usize * 512;
+    world.disk_at(location.slot.get()).bytes[at..at + 512].fill(0x55);
+    let mut world = world.crash(false).unwrap();
+    world.settle();
+    assert!(world.read_now(0, data).unwrap() == bytes);
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+}
+
+/// A write that finds neither old data nor parity has no record: it must not look like a part of
+/// the whole stripe that was written before, and cost what a member held that is lost.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_write_without_a_record_is_not_taken_for_a_write_that_was_cut_off() {
+    let mut world = World::new(&setup(), SEED);
+    world.settle();
+    let layout = world.array.geometry().layout().clone();
+    let data = layout.stripe_data().get();
+    let old = payload(&mut Random(1), data);
+    world.write_now(0, &old).unwrap();
+    let start = world.array.geometry().data_start().get();
+    for unit in [0, layout.data_units()] {
+        let location = layout.locate(Stripe::new(0), Unit::new(unit));
+        world.disk_at(location.slot.get()).unreadable.insert(start + location.at.get());
+    }
+    let bytes = payload(&mut Random(7), 1);
+    world.write_now(0, &bytes).unwrap();
+    world.settle_until(|world| world.array.unsynced_regions() == 0);
+    let blind = |event: &Event| matches!(event, Event::BadBlocksRecorded { .. });
+    assert!(world.events.iter().any(blind), "it was no such write");
+    world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+    world.disk_at(layout.locate(Stripe::new(0), Unit::new(2)).slot.get()).dead = true;
+    let mut world = world.crash(false).unwrap();
+    world.settle();
+    assert!(world.read_now(0, 1).unwrap() == bytes);
+    assert!(world.read_now(1, data - 1).unwrap() == old[512..]);
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn no_more_is_cut_off_than_the_bad_block_log_has_room_for() {
+    let mut setup = setup();
+    setup.member_length = 16 * 2_048;
+    setup.commit_log = Some(Sectors::new(1_024));
+    for seed in 0..4 {
+        let (mut world, mut may, mut random) = (World::new(&setup, SEED + seed), May::new(), Random(seed));
+        world.settle();
+        let data = world.array.geometry().layout().stripe_data().get();
+        let stripes = 500.min(world.capacity() / data);
+        assert!(stripes * 16 > 2 * 2_044, "{stripes} stripes are more than the list could hold");
+        for at in (0..stripes).map(|stripe| stripe * data) {
+            note(&mut may, at, &vec![0; data as usize * 512], true);
+            let new = payload(&mut random, data);
+            note(&mut may, at, &new, false);
+            world.write(at, &new);
+        }
+        (0..400 + 300 * seed).for_each(|_| _ = world.step());
+        world.disk_at(seed as u16).dead = true;
+        let mut world = world.crash(false).unwrap();
+        world.settle();
+        let listed = world.array.status().unreadable.get() / 512;
+        assert!((1..=1_022).contains(&listed), "seed {seed}: {listed} sectors are listed");
+        // (The member that was lost may have held the log of one region.)
+        assert!(world.array.unsynced_regions() <= 1, "seed {seed}: regions were given up");
+        check(&mut world, &mut may, &format!("seed {seed}"));
+    }
+}
+
 /// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
 #[cfg(feature = "planted-bugs")]
 mod planted {
@@ -208,7 +342,13 @@ mod planted {
 
     #[test]
     fn every_bug_of_whole_stripes_is_found() {
-        let test = super::a_cut_costs_nothing_but_what_a_lost_member_held_of_what_was_being_written;
-        find_each(&Bug::OF_WHOLE_STRIPES, &[test]);
+        let tests: [fn(); 5] = [
+            super::what_rots_in_a_whole_stripe_is_restored_while_its_record_counts,
+            super::a_write_without_a_record_is_not_taken_for_a_write_that_was_cut_off,
+            super::no_more_is_cut_off_than_the_bad_block_log_has_room_for,
+            super::a_member_that_is_believed_again_costs_nothing,
+            super::a_cut_costs_nothing_but_what_a_lost_member_held_of_what_was_being_written,
+        ];
+        find_each(&Bug::OF_WHOLE_STRIPES, &tests);
     }
 }

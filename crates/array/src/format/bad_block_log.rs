@@ -60,6 +60,11 @@ impl BadBlockLog {
         self.block * self.blocks.len() as u64
     }
 
+    /// Sectors that may still be put on the list.
+    pub(crate) fn room(&self) -> Sectors {
+        self.block * BadBlockLog::LIMIT.saturating_sub(self.blocks.len()) as u64
+    }
+
     /// Whether some of these sectors are on the list.
     pub(crate) fn overlaps(&self, slot: Slot, at: Sector, length: Sectors) -> bool {
         let first = Sector::ZERO + at.from_start().round_down(self.block);

@@ -81,6 +81,12 @@ impl Hosts {
         }
     }
 
+    /// The check units that stand in for what `host` writes are computed from other data, which is
+    /// perhaps not durable.
+    pub(crate) fn share_durability(&mut self, host: HostId) {
+        self.get(host).shared = true;
+    }
+
     /// A durable write is done, but its durability depends on several members: they are flushed,
     /// and the request is answered then.
     pub(super) fn flush_before_answer(&mut self, core: &mut Core, host: HostId) {

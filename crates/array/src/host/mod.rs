@@ -8,6 +8,7 @@ mod read;
 mod state;
 mod write;
 
+use self::state::HostRequest;
 pub(crate) use self::state::Hosts;
 use crate::core::Core;
 use crate::exec::job::FailedAccess;
@@ -122,8 +123,8 @@ impl Hosts {
         if entry.durable && core.durable.is_unrecorded() {
             entry.error.get_or_insert(RequestError::Lost);
         }
-        let (request, error) = (entry.request, entry.error);
-        if error.is_none() && entry.durable && !entry.flushed && self.durability_is_shared(core, request) {
+        let &mut HostRequest { request, error, durable, flushed, shared, .. } = entry;
+        if error.is_none() && durable && !flushed && (shared || self.durability_is_shared(core, request)) {
             return self.flush_before_answer(core, host);
         }
         core.stripes.cache_mut().read_ends(host);

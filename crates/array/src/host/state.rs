@@ -27,6 +27,8 @@ pub(super) struct HostRequest {
     pub(super) cursor: Sector,
     pub(super) content: Content,
     pub(super) durable: bool,
+    /// Its durability depends on other data of its stripes.
+    pub(super) shared: bool,
     /// Its data was flushed, because a durable write was not enough.
     pub(super) flushed: bool,
     /// Whether only whole stripes are processed.
@@ -97,6 +99,7 @@ impl Hosts {
             cursor: request.at + request.length,
             content: Content::Host,
             durable: false,
+            shared: false,
             flushed: false,
             whole_only: false,
             wanted_only: false,

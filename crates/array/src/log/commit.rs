@@ -268,8 +268,8 @@ impl Logs {
         for (reservation, record) in reservations.iter().zip(records) {
             self.commit_record(reservation.segment, *record, Some(name));
         }
-        if records.iter().any(|record| record.kind == RecordKind::Zero) {
-            self.commits.zeroes.insert(region, name);
+        if records.iter().any(|record| record.payload().is_zero()) {
+            self.commits.bare.insert(region, name);
         }
         let log = self.region(region);
         log.landing[log.epoch] += 1;

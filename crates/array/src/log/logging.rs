@@ -15,6 +15,8 @@ pub(crate) struct Logging {
     pub(in crate::log) reservations: Vec<Reservation>,
     /// Space in the commit log that is reserved for the records.
     pub(in crate::log) commit_space: Sectors,
+    /// Sectors of check units that a crash may cost, while a whole stripe is written in place.
+    pub(in crate::log) at_risk: Sectors,
     /// The commit log's entry that waits for the data, and the region's epoch at that time.
     pub(in crate::log) entry: Option<(EntryName, usize)>,
     /// Whether the records count.

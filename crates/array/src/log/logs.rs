@@ -9,6 +9,7 @@ use crate::format::horizon::{Horizon, SESSION_RECORDS};
 use crate::format::segment::header_length;
 use crate::geometry::Geometry;
 use crate::log::append::closing::ClosingProgress;
+use crate::log::at_risk::AtRisk;
 use crate::log::commit::logs::CommitLogs;
 use crate::log::pool::waiter::PoolWaiter;
 use crate::log::recover::recoveries::Recoveries;
@@ -47,6 +48,8 @@ pub(crate) struct Logs {
     /// The stamp of the last segment that was appended.
     pub(in crate::log) stamp: u64,
     pub(in crate::log) records: u64,
+    /// Whole stripes that are being written in place.
+    pub(in crate::log) at_risk: AtRisk,
     /// Jobs that wait for a buffer.
     pub(in crate::log) pool_waiters: VecDeque<PoolWaiter>,
     /// Parity repairs that wait for a stripe's lock.
@@ -137,6 +140,7 @@ impl Logs {
             last_sequence: first_sequence + (SESSION_RECORDS - 1),
             stamp: first_sequence,
             records: 0,
+            at_risk: AtRisk::default(),
             pool_waiters: VecDeque::new(),
             parity_repairers: WaitList::default(),
             queue: VecDeque::new(),

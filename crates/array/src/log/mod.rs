@@ -10,7 +10,8 @@
 //! other files act on it:
 //!
 //! - [`facts`] and [`want`]: what is so in a region, and asking for its parity;
-//! - [`logging`] and [`writes`]: what one write has here, from the reservation of space to its end;
+//! - [`logging`], [`writes`], [`at_risk`]: what one write has here, from the reservation of space to
+//!   its end;
 //! - [`pool`], [`reserve`], [`records`], [`table`]: buffers, room in them, and what is kept there;
 //! - [`append`], [`commit`], [`reintegrate`]: what is written;
 //! - [`opening`], [`scan`], [`load`], [`recover`]: after an opening, and after a crash;
@@ -25,6 +26,7 @@
 //!   while one runs, the other does not start.
 
 mod append;
+mod at_risk;
 mod commit;
 mod facts;
 mod failure;

@@ -22,9 +22,9 @@ impl Logs {
         self.commits.orphan(entry);
     }
 
-    /// Whether a zero record of `region` would be redone after a crash.
-    pub(crate) fn zeroes_count(&mut self, region: Region) -> bool {
-        self.commits.zeroes_count(region)
+    /// Whether a record without payload of `region` would be redone after a crash.
+    pub(crate) fn bare_records_count(&mut self, region: Region) -> bool {
+        self.commits.bare_records_count(region)
     }
 
     /// The next record number: higher than all before, lower than those of the next session.

@@ -7,28 +7,32 @@
 //! its chain, wherever the crash came and however often recovery itself is interrupted. A region is
 //! not used before that is done.
 //!
-//! The record of a whole stripe that is written in place has no payload. What a crash has cut off
-//! of such a write stays old or new, sector by sector, and check units are computed from that.
+//! The record of a whole stripe that is written in place has no payload. If a crash has cut off
+//! such a write, units that lack it are computed from those that have it. Where too few have it,
+//! data stays old or new, sector by sector, and check units are computed from that.
 //!
 //! For parity that was being rewritten in place, the checksums of an intent show which sectors are
 //! already new: these are left alone when the reintegration is done again.
 
 mod budget;
+mod cut_off;
 mod places;
 pub(super) mod recoveries;
 pub(super) mod redo;
 pub(super) mod remembered;
 mod zeroed;
 
+use self::cut_off::{CutOff, Repaired};
 use self::redo::{Redo, Run, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_units::{Region, Sectors, Unit};
 
-use self::remembered::Recovery;
+use self::remembered::{Recovery, Settling};
 
 use super::{Logs, RegionLog};
 use crate::buffer::BufferId;
+use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::context::Context;
 use crate::durable::Durable;
@@ -214,13 +218,16 @@ impl Logs {
         let recovery = log.recovery.as_ref().expect("there is something to redo");
         let mut plan = Plan::of(Strategy::Redo);
         redo.fill_blanks(&mut plan, recovery);
-        let (mut verdict, mut changed, mut torn) = (Verdict::default(), Vec::new(), BTreeSet::new());
+        let (mut verdict, mut changed) = (Verdict::default(), Vec::new());
+        let mut cut_off: BTreeMap<(u32, Sectors), UnitSet> = BTreeMap::new();
         let mut sums = sums.iter().copied();
         for (number, run) in redo.runs.iter().enumerate() {
             let of_run = sums.by_ref().take(run.columns.length().get() as usize);
             let check = !cx.geometry.layout().is_data(run.unit);
             let found = compare_run(recovery, redo, (run, check), of_run);
-            torn.extend(found.torn.into_iter().map(|column| (run.stripe, column)));
+            for column in found.cut_off {
+                cut_off.entry((run.stripe, column)).or_default().insert(run.unit);
+            }
             let blocks = found.damaged.into_iter().map(|column| column.round_down(cx.geometry.block()));
             verdict.damaged.extend(blocks.map(|from| (run.stripe, run.unit, from)));
             let missing = found.missing;
@@ -239,10 +246,15 @@ impl Logs {
             }
         }
         plan.next_phase();
-        verdict.torn = !torn.is_empty();
-        for (stripe, column) in torn {
-            let Repaired { runs, undetermined } = self.repair_checks(cx, &mut plan, redo, stripe, column);
+        for ((stripe, column), units) in cut_off {
+            let sector = CutOff { redo, stripe, column, units };
+            if let Some(runs) = sector.finish(cx, &mut plan) {
+                changed.extend(runs);
+                continue;
+            }
+            let Repaired { runs, undetermined } = sector.repair_checks(cx, &mut plan);
             changed.extend(runs);
+            verdict.torn = true;
             verdict.undetermined.extend(undetermined);
         }
         plan.next_phase();
@@ -264,44 +276,6 @@ impl Logs {
         }
         redo.found = Some(verdict);
         plan
-    }
-
-    /// A full-stripe write was cut off: each data sector is old or new, and the check units are
-    /// computed from the data as it is, where all is there that they depend on.
-    fn repair_checks(
-        &self,
-        cx: &Context,
-        plan: &mut Plan,
-        redo: &Redo,
-        stripe: u32,
-        column: Sectors,
-    ) -> Repaired {
-        let sector = Columns::new(column, column + Sectors::new(1));
-        let of = |unit: Unit| {
-            let here = |run: &Run| (run.stripe, run.unit) == (stripe, unit) && run.columns.contain(sector);
-            redo.runs.iter().position(here)
-        };
-        let span = |number: usize| {
-            let run = &redo.runs[number];
-            Span::new(Source::Buffer(run.buffer), column - run.columns.from, Sectors::new(1))
-        };
-        let there = cx.geometry.layout().checks().filter_map(|check| Some((check, of(check)?)));
-        let mut repaired = Repaired::default();
-        for (check, run) in there {
-            let term = |(unit, by)| Some((span(of(unit)?), by));
-            let terms: Option<Vec<(Span, u8)>> = cx.geometry.code().encode(check).map(term).collect();
-            match terms {
-                Some(terms) => {
-                    plan.sum(span(run), terms);
-                    repaired.runs.push(run);
-                }
-                None => {
-                    let block = column.round_down(cx.geometry.block());
-                    repaired.undetermined.push((stripe, check, block));
-                }
-            }
-        }
-        repaired
     }
 
     /// One part of the region is brought up to its records.
@@ -329,15 +303,27 @@ impl Logs {
         if !recovery.torn {
             return self.recovered(cx, durable, region);
         }
-        recovery.settles = recovery.sequences().last();
         // What could not be compared must be on the list before the table says that all is redone:
         // it will not be compared again.
         let recovery = self.region(region).recovery.take().expect("it was redone");
         self.record_unread(cx, region, &recovery);
         self.region(region).recovery = Some(recovery);
-        if self.list_undetermined(cx, region).is_err() {
-            return self.give_log_up(cx, durable, region);
+        self.await_settled(cx, durable, region);
+    }
+
+    /// Puts blocks that are undetermined on the bad-block log, and waits for a table that says that
+    /// the region is redone. Members whose exclusion is not durable would be believed after a crash:
+    /// until then, nothing of this is said.
+    fn await_settled(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        let mut settling = Settling::Unlisted;
+        if !durable.barrier() {
+            if self.list_undetermined(cx, region).is_err() {
+                return self.give_log_up(cx, durable, region);
+            }
+            settling = Settling::Listed;
         }
+        let recovery = self.region(region).recovery.as_mut().expect("it was redone");
+        recovery.settling = settling;
         durable.await_table(region);
     }
 
@@ -356,11 +342,14 @@ impl Logs {
     /// there as it is, whichever part of a write that was cut off it may be, and hosts may use the
     /// region. Returns whether the region waited for that.
     pub(crate) fn settle(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) -> bool {
-        let Some(settles) = self.regions.get(region).and_then(RegionLog::settles) else { return false };
-        if self.landed[region.as_usize()] >= settles {
+        if !self.regions.get(region).is_some_and(RegionLog::is_settling) {
+            return false;
+        }
+        let settles = self.regions[region].settles();
+        if settles.is_some_and(|settles| self.landed[region.as_usize()] >= settles) {
             self.recovered(cx, durable, region);
         } else {
-            durable.await_table(region);
+            self.await_settled(cx, durable, region);
         }
         true
     }
@@ -475,15 +464,6 @@ impl Logs {
     }
 }
 
-/// What becomes of the check units of a column in which a write of the whole stripe was cut off.
-#[derive(Default)]
-struct Repaired {
-    /// The runs of those that are computed from the data.
-    runs: Vec<usize>,
-    /// The blocks of those that depend on a missing unit.
-    undetermined: Vec<(u32, Unit, Sectors)>,
-}
-
 /// The block at `from` of a stripe of `region`.
 fn block_window(cx: &Context, region: Region, stripe: u32, from: Sectors) -> Window {
     let stripe = cx.geometry.layout().stripe_in(region, stripe.into()).expect("it was looked up before");
@@ -495,8 +475,8 @@ fn block_window(cx: &Context, region: Region, stripe: u32, from: Sectors) -> Win
 struct Compared {
     /// By record: the columns in which its difference is missing.
     missing: BTreeMap<usize, Vec<Columns>>,
-    /// Columns in which a write of the whole stripe was cut off.
-    torn: Vec<Sectors>,
+    /// Columns that lack a write of the whole stripe.
+    cut_off: Vec<Sectors>,
     /// Columns that contain nothing that was written there.
     damaged: Vec<Sectors>,
 }
@@ -520,7 +500,7 @@ fn compare_run(
                     lengthen(compared.missing.entry(*index).or_default(), column);
                 }
             }
-            None if chain.whole_last => compared.torn.push(column),
+            None if chain.whole_last => compared.cut_off.push(column),
             None if check => {}
             None => compared.damaged.push(column),
         }

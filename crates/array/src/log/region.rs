@@ -3,7 +3,7 @@
 use crate::exec::waiting::WaitList;
 use crate::format::bitmap::Stored;
 use crate::hash::ByStripe;
-use crate::log::recover::remembered::Recovery;
+use crate::log::recover::remembered::{Recovery, Settling};
 use crate::log::reintegrate::state::{HalfDone, Reintegration};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -87,7 +87,13 @@ impl RegionLog {
     /// If a recovery waits for that: the sequence number up to which the table must say that
     /// records are redone.
     pub(in crate::log) fn settles(&self) -> Option<u64> {
-        self.recovery.as_ref().and_then(|recovery| recovery.settles)
+        let recovery = self.recovery.as_ref().filter(|recovery| recovery.settling == Settling::Listed);
+        recovery.and_then(|recovery| recovery.sequences().last())
+    }
+
+    /// Whether all is redone, and the region waits for a table that says so.
+    pub(in crate::log) fn is_settling(&self) -> bool {
+        self.recovery.as_ref().is_some_and(|recovery| recovery.settling != Settling::No)
     }
 
     pub(in crate::log) fn new(positions: usize) -> RegionLog {

@@ -76,6 +76,8 @@ pub(super) struct Ring {
     last: u64,
     /// The start of the oldest entry that counts, as the last written entry names it.
     floor: u64,
+    /// The number of that entry.
+    tail: u64,
     /// The entry that is being written.
     writing: Option<Writing>,
     /// No entry was written since the ring was opened, or since another member took its place.
@@ -87,6 +89,7 @@ pub(super) struct Ring {
 struct Writing {
     number: u64,
     floor: u64,
+    tail: u64,
 }
 
 /// The place of a new entry: its number, where it starts, the number of the oldest entry that
@@ -132,6 +135,7 @@ impl Ring {
             // If a crash comes before this session has begun, that entry is still the newest, and
             // the array is no longer marked clean.)
             floor: found.floor.min(head),
+            tail: found.entries.first().map_or(0, |entry| entry.number),
             entries,
             writing: None,
             fresh: true,
@@ -175,13 +179,18 @@ impl Ring {
     /// Another member holds the ring from now on: new entries are numbered from `next`.
     pub(super) fn renumber(&mut self, next: u64) {
         self.entries.clear();
-        (self.next, self.last, self.floor, self.fresh) = (next, 0, self.head, true);
+        (self.next, self.last, self.floor, self.tail, self.fresh) = (next, 0, self.head, next, true);
     }
 
     /// The entry with this number, if it still counts.
     pub(super) fn entry(&mut self, number: u64) -> Option<&mut Entry> {
         let index = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
         self.entries.get_mut(index)
+    }
+
+    /// Whether the entry with this number would be found after a crash. (It may be forgotten by now.)
+    pub(super) fn would_be_found(&self, number: u64) -> bool {
+        number >= self.tail
     }
 
     /// Whether there is room for an entry of `length`. If there is none, writing an empty entry
@@ -210,7 +219,7 @@ impl Ring {
         self.next += 1;
         self.entries.push_back(Entry { number, at, end: self.head, unstored, unlanded, landed: None });
         let oldest = self.entries.front().expect("one was pushed");
-        self.writing = Some(Writing { number, floor: oldest.at });
+        self.writing = Some(Writing { number, floor: oldest.at, tail: oldest.number });
         Placed { number, at, tail: oldest.number, previous }
     }
 
@@ -219,7 +228,8 @@ impl Ring {
     pub(super) fn written(&mut self, whole: bool) {
         let writing = self.writing.take().expect("an entry was on its way");
         if whole {
-            (self.last, self.floor, self.fresh) = (writing.number, writing.floor, false);
+            (self.last, self.floor, self.tail, self.fresh) =
+                (writing.number, writing.floor, writing.tail, false);
         } else if let Some(broken) = self.entries.back().filter(|entry| entry.number == writing.number) {
             self.head = broken.at;
             self.entries.pop_back();

@@ -4,6 +4,7 @@ use parlour_codec::sector::digest;
 use parlour_units::Sectors;
 
 use super::Logs;
+use super::at_risk::Admission;
 use super::segment::Reserved;
 use crate::buffer::BufferId;
 use crate::context::Context;
@@ -43,7 +44,15 @@ impl Logs {
             Blind::Anew => update::ANEW,
             _ => update::method(builder, view, write, &cx.tuning, known),
         };
-        job.logging.method = Some(method);
+        let method = match update::risks_blocks(&cx.geometry, method) {
+            false => method,
+            true => match self.admit_whole_stripe(cx, id) {
+                Admission::Granted => method,
+                Admission::Later => return Gate::Wait,
+                Admission::Refused => update::RISKLESS,
+            },
+        };
+        cx.jobs.stripe(id).logging.method = Some(method);
         if cx.geometry.is_journaled() && !self.pass_commit_space(cx, id) {
             return Gate::Wait;
         }
@@ -123,6 +132,7 @@ impl Logs {
         if !logging.reservations.is_empty() || !logging.commit_space.is_zero() {
             self.withdraw(cx, durable, id);
         }
+        self.end_risk(cx, id);
         self.land(cx, id);
     }
 

@@ -43,6 +43,11 @@ impl ListedBlocks {
         any
     }
 
+    /// Sectors that may still be put on the list.
+    pub(crate) fn room(&self) -> Sectors {
+        self.list.room()
+    }
+
     /// The blocks: slot, and first sector on the member.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = (Slot, Sector)> + '_ {
         self.list.blocks()

@@ -287,10 +287,11 @@ impl Stripes {
             return true;
         }
         // Parity on the bad-block log is computed from the data, whatever a record contains. But a
-        // zero record that still counts would be redone after a crash, and would undo a write that
-        // has no record.
+        // zero record that still counts would be redone after a crash, and undo a write that has no
+        // record; and to the record of a whole stripe this write would look like a part that was
+        // cut off.
         if cx.jobs.stripe(id).blind == Blind::Writes {
-            if logs.zeroes_count(region) {
+            if logs.bare_records_count(region) {
                 durable.bitmap_mut().mark_to_resync(cx, region);
             }
             return durable.bitmap_mut().pass_resync_durable(region, id);

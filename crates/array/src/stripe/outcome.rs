@@ -97,6 +97,10 @@ impl Stripes {
             }
             Purpose::Write => {
                 self.keep_written(cx, id);
+                let job = cx.jobs.stripe(id);
+                if let (Blind::Anew, Some(host)) = (job.blind, job.host) {
+                    cx.signal(Signal::DurabilityIsShared(host));
+                }
                 if cx.jobs.stripe(id).blind == Blind::Writes {
                     self.recompute_parity(cx, logs, id);
                 } else {

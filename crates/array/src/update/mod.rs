@@ -64,6 +64,15 @@ pub(crate) fn method(
 /// How a write is recorded whose check units are computed anew.
 pub(crate) const ANEW: LogMethod = LogMethod::Cancel;
 
+/// How a whole stripe is recorded of which a crash must cost nothing.
+pub(crate) const RISKLESS: LogMethod = LogMethod::Update;
+
+/// Whether a crash that cuts off a write recorded as `method`, together with the loss of a member,
+/// costs what was being written to that member.
+pub(crate) fn risks_blocks(geometry: &Geometry, method: LogMethod) -> bool {
+    geometry.is_journaled() && method == LogMethod::Cancel
+}
+
 /// Whether a degraded write may compute check units anew, where what a missing unit held is lost.
 /// Only whole stripes that pass the log by lose such blocks.
 pub(crate) fn makes_anew(geometry: &Geometry, tuning: &Tuning) -> bool {

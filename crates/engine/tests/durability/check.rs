@@ -13,11 +13,11 @@ use serde_json::Value as Json;
 
 use crate::common::rig::Served;
 use crate::common::{Numbers, on_disk, on_memory};
-use crate::content::{SECTOR, Value};
+use crate::content::{LOST, SECTOR, Value};
 use crate::journal::{Journal, Slow};
 use crate::oracle::Expected;
 use crate::session::{Focus, Kept, Session};
-use crate::story::{Client, Setup, journal_of, scrub, serve};
+use crate::story::{Client, Setup, UNIT, journal_of, scrub, serve};
 
 /// The first value of a second session's writes; the first session does not use these values.
 const SECOND: Value = 1 << 20;
@@ -81,7 +81,7 @@ impl Cut {
             whole = false;
         }
         let reads_last = setup.is_logged() || gone.is_none() && returning.is_none();
-        let expected = before.after(session, cut, reads_last);
+        let expected = before.after(setup, session, cut, reads_last);
         let excluded = session.excluded(cut);
         let forced = excluded.map(|since| before.after_force(setup, session, cut, since));
         let back = if returning.is_some() { ", with a member that was lost" } else { "" };
@@ -207,7 +207,11 @@ fn look_at(
 ) -> Result<(), String> {
     let journal = Arc::new(Journal::new(Choice::Auto, Slow::Some, 0));
     let mut client = Client::new(served, &journal, SECOND);
-    expected.see(0, &client.read_all())?;
+    let found = client.read_all();
+    expected.see(0, &found)?;
+    if whole && found.contains(&LOST) || loses_two_units(setup, &found) {
+        return Err("more is lost than one member held".to_owned());
+    }
     let missing = |status: &Json| {
         let members = status["members"].as_array().expect("members are listed");
         members.iter().position(|member| member["state"] == "failed")
@@ -227,11 +231,22 @@ fn look_at(
     }
     until_whole(served)?;
     let report = scrub(served);
-    let faults = ["mismatches", "unreadable", "skipped"];
+    let mut faults = vec!["mismatches", "skipped"];
+    if !found.contains(&LOST) {
+        faults.push("unreadable");
+    }
     if report["complete"] != true || faults.iter().any(|fault| report[fault] != 0) {
         return Err(format!("redundancy does not fit: {report}"));
     }
     expected.see(0, &client.read_all())
+}
+
+/// Whether two units of a stripe are lost at the same distance from their start.
+fn loses_two_units(setup: Setup, found: &[Value]) -> bool {
+    found.chunks(setup.stripe()).any(|stripe| {
+        let lost = |column: usize| stripe.iter().skip(column).step_by(UNIT).filter(|value| **value == LOST);
+        (0..UNIT).any(|column| lost(column).count() > 1)
+    })
 }
 
 /// Waits until the redundancy is complete.

@@ -11,6 +11,8 @@ pub(crate) type Value = u32;
 pub(crate) const ZEROES: Value = 0;
 /// The content of any write, or of none: nothing is promised.
 pub(crate) const ANY: Value = Value::MAX - 1;
+/// It cannot be read.
+pub(crate) const LOST: Value = Value::MAX - 2;
 /// The content of no known write.
 pub(crate) const STRANGE: Value = Value::MAX;
 

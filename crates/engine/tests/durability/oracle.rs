@@ -2,12 +2,12 @@
 //! answered before a completed flush began, or was answered as durable, or any later write. Content
 //! that was read once must stay.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::content::{ANY, Value, ZEROES};
+use crate::content::{ANY, LOST, Value, ZEROES};
 use crate::journal::{Kind, NEVER, Request};
 use crate::session::Session;
-use crate::story::Setup;
+use crate::story::{Setup, UNIT};
 
 /// The values that each sector may hold.
 #[derive(Clone, Debug)]
@@ -15,12 +15,15 @@ pub(crate) struct Expected {
     one: Vec<Value>,
     /// The sectors with several possible values.
     several: BTreeMap<usize, Vec<Value>>,
+    /// Sectors of whole stripes that were being written: if a member was lost with the power, they
+    /// may be lost with it.
+    cut_off: BTreeSet<usize>,
 }
 
 impl Expected {
     /// The expected content of a new array.
     pub(crate) fn zeroes(sectors: u64) -> Expected {
-        Expected { one: vec![ZEROES; sectors as usize], several: BTreeMap::new() }
+        Expected { one: vec![ZEROES; sectors as usize], several: BTreeMap::new(), cut_off: BTreeSet::new() }
     }
 
     fn allowed(&self, sector: usize) -> &[Value] {
@@ -42,8 +45,11 @@ impl Expected {
     /// The expected content after a cut at `cut` in `session`, which began with this content.
     /// `reads_last` says whether content that was read must stay: with the papers' behaviour that
     /// is not guaranteed if a member is lost.
-    pub(crate) fn after(&self, session: &Session, cut: usize, reads_last: bool) -> Expected {
+    pub(crate) fn after(&self, setup: Setup, session: &Session, cut: usize, reads_last: bool) -> Expected {
         let mut after = self.clone();
+        if setup.is_logged() {
+            after.cut_off.extend(whole_stripes(setup, session, cut));
+        }
         let writes = writes_of(session, cut, 0);
         if reads_last {
             self.narrow(session, cut, &mut after, &writes);
@@ -71,7 +77,7 @@ impl Expected {
         cut: usize,
         excluded: usize,
     ) -> Expected {
-        let mut after = self.after(session, cut, false);
+        let mut after = self.after(setup, session, cut, false);
         let stripe = setup.stripe();
         // A durable write flushes all members of its stripe if one is missing. Not every stripe has
         // a unit on the missing member.
@@ -124,13 +130,34 @@ impl Expected {
     pub(crate) fn see(&mut self, at: u64, found: &[Value]) -> Result<(), String> {
         for (sector, value) in (at as usize..).zip(found) {
             let allowed = self.allowed(sector);
+            if *value == LOST && self.cut_off.contains(&sector) {
+                continue;
+            }
             if !allowed.contains(value) && !allowed.contains(&ANY) {
                 return Err(format!("sector {sector} holds {value}, not one of {allowed:?}"));
             }
             self.allow(sector, vec![*value]);
+            self.cut_off.remove(&sector);
         }
         Ok(())
     }
+}
+
+/// The sectors of whole stripes that were being written at `cut`.
+fn whole_stripes(setup: Setup, session: &Session, cut: usize) -> BTreeSet<usize> {
+    let stripe = setup.stripe();
+    let cut_off = session.requests.iter().filter(|request| request.begun < cut && request.ended >= cut);
+    let writes = cut_off.filter(|request| matches!(request.kind, Kind::Write { .. }));
+    let of_write = |write: &Request| {
+        let range = write.at as usize..(write.at + write.length) as usize;
+        let all = range.start / stripe * stripe..range.end.div_ceil(stripe) * stripe;
+        let in_stripe = move |sector: usize| {
+            let column = sector / stripe * stripe + sector % UNIT;
+            (column..sector / stripe * stripe + stripe).step_by(UNIT).all(|unit| range.contains(&unit))
+        };
+        all.filter(move |sector| in_stripe(*sector)).collect::<Vec<usize>>()
+    };
+    writes.flat_map(of_write).collect()
 }
 
 /// A write, its value, and whether it is guaranteed to be durable.

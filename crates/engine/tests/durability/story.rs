@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use parlour_array::organization::{Consistency, Organization};
-use parlour_array::{LogCreation, Operation};
+use parlour_array::{LogCreation, Operation, RequestError};
 use parlour_engine::control::{Repairing, Request as Command};
 use parlour_engine::{Choice, OpenArray, OpenError, OpenRequest, ServeOptions};
 use parlour_units::{Bytes, Sectors};
@@ -41,7 +41,7 @@ pub(crate) const TWO_SUBLOGS: Setup =
     Setup { sublogs: 2, ..setup("parity-logging", Consistency::Journal, 5, 4) };
 
 /// The stripe unit in sectors.
-const UNIT: usize = 8;
+pub(crate) const UNIT: usize = 8;
 
 /// A story.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,15 +220,37 @@ impl<'a> Client<'a> {
             let range = (at * SECTOR as u64, length * SECTOR as u64);
             self.served.host.post(tag, Operation::Read, range, &[], &self.reply);
         }
+        let mut unread = Vec::new();
         for _ in 0..at_of.len() {
             let (tag, answer) = self.answers.recv_timeout(PATIENCE).expect("an answer");
-            let bytes = answer.expect("the read succeeds");
-            let (_, at) = at_of.iter().find(|(other, _)| *other == tag).expect("it was posted");
-            for (sector, bytes) in (*at..).zip(bytes.chunks_exact(SECTOR)) {
-                found[sector as usize] = content::of(sector, bytes);
+            let (_, at) = *at_of.iter().find(|(other, _)| *other == tag).expect("it was posted");
+            match answer {
+                Ok(bytes) => {
+                    for (sector, bytes) in (at..).zip(bytes.chunks_exact(SECTOR)) {
+                        found[sector as usize] = content::of(sector, bytes);
+                    }
+                }
+                Err(RequestError::Lost) => unread.extend(at..(at + STEP).min(self.sectors)),
+                Err(error) => panic!("the read succeeds: {error:?}"),
             }
         }
+        for sector in unread {
+            found[sector as usize] = self.read_one(sector);
+        }
         found
+    }
+
+    /// Reads one sector.
+    fn read_one(&mut self, sector: u64) -> Value {
+        let tag = self.journal.add_request(Kind::Read, sector, 1);
+        let range = (sector * SECTOR as u64, SECTOR as u64);
+        self.served.host.post(tag, Operation::Read, range, &[], &self.reply);
+        let (_, answer) = self.answers.recv_timeout(PATIENCE).expect("an answer");
+        match answer {
+            Ok(bytes) => content::of(sector, &bytes),
+            Err(RequestError::Lost) => content::LOST,
+            Err(error) => panic!("the read succeeds: {error:?}"),
+        }
     }
 }
 

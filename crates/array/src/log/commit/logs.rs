@@ -4,7 +4,7 @@
 use crate::exec::waiting::WaitList;
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{EntryContent, FoundLog};
-use crate::format::segment::{Record, RecordKind};
+use crate::format::segment::Record;
 use crate::geometry::Geometry;
 use crate::ids::JobId;
 use crate::log::ring::{Entry, Ring};
@@ -42,8 +42,8 @@ pub(crate) struct CommitLogs {
     pub(in crate::log) flushing: bool,
     /// Entries that are kept until it is durable that their regions are to be resynced.
     pub(in crate::log) orphans: Vec<EntryName>,
-    /// By region: the last entry with a zero record.
-    pub(in crate::log) zeroes: BTreeMap<Region, EntryName>,
+    /// By region: the last entry with a record without payload.
+    pub(in crate::log) bare: BTreeMap<Region, EntryName>,
 }
 
 /// An intent that waits to be written: what a reintegration is about to do to a region's parity.
@@ -122,7 +122,7 @@ impl CommitLogs {
             complete: 0,
             flushing: false,
             orphans: Vec::new(),
-            zeroes: (0..).map(Slot::new).zip(found).flat_map(zeroes_of).collect(),
+            bare: (0..).map(Slot::new).zip(found).flat_map(bare_records_of).collect(),
         }
     }
 
@@ -131,9 +131,10 @@ impl CommitLogs {
         !self.logs.is_empty()
     }
 
-    /// Whether a zero record of `region` would be redone after a crash.
-    pub(crate) fn zeroes_count(&mut self, region: Region) -> bool {
-        self.zeroes.get(&region).copied().is_some_and(|name| self.entry(name).is_some())
+    /// Whether a record without payload of `region` would be redone after a crash.
+    pub(crate) fn bare_records_count(&mut self, region: Region) -> bool {
+        let name = self.bare.get(&region).copied();
+        name.is_some_and(|name| self.log(name.slot).ring(name.part).would_be_found(name.number))
     }
 
     pub(in crate::log) fn log(&mut self, slot: Slot) -> &mut CommitLog {
@@ -257,15 +258,15 @@ impl CommitLogs {
     }
 }
 
-/// The entries among `found` on `slot` that hold zero records, in order, each with its region.
-pub(in crate::log) fn zeroes_of(
+/// The entries among `found` on `slot` that hold records without payload, in order, each with its
+/// region.
+pub(in crate::log) fn bare_records_of(
     (slot, found): (Slot, &FoundLog),
 ) -> impl Iterator<Item = (Region, EntryName)> {
     found.records.entries.iter().flat_map(move |entry| {
         let name = EntryName { slot, part: CommitPart::Records, number: entry.number };
-        let zeroes =
-            entry.content.records.iter().filter(|committed| committed.record.kind == RecordKind::Zero);
-        zeroes.map(move |committed| (committed.region, name))
+        let bare = entry.content.records.iter().filter(|committed| committed.record.payload().is_zero());
+        bare.map(move |committed| (committed.region, name))
     })
 }
 
@@ -311,7 +312,7 @@ mod tests {
             complete: 0,
             flushing: false,
             orphans: Vec::new(),
-            zeroes: BTreeMap::new(),
+            bare: BTreeMap::new(),
         }
     }
 

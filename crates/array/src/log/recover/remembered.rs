@@ -28,6 +28,18 @@ pub(super) struct Remembered {
     pub(super) name: EntryName,
 }
 
+/// Whether a region waits for a table that says that it is redone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::log) enum Settling {
+    /// It does not, or is not redone.
+    #[default]
+    No,
+    /// The table may not say it yet: blocks are still to be put on the bad-block log.
+    Unlisted,
+    /// The next table says it.
+    Listed,
+}
+
 /// The content of commit logs that concerns one region.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
@@ -45,8 +57,8 @@ pub(crate) struct Recovery {
     /// missing unit, in stripes whose write was cut off. They do not say what the missing unit
     /// held.
     pub(super) undetermined: BTreeSet<(u32, Unit, Sectors)>,
-    /// All is redone, and the region waits for a table that says so up to this sequence number.
-    pub(in crate::log) settles: Option<u64>,
+    /// Whether the region waits for a table that says that all is redone.
+    pub(in crate::log) settling: Settling,
     /// An access failed: from now on each block is read by itself.
     pub(super) block_by_block: bool,
     /// Blocks that cannot be read (with the distance from the start of the unit): they are computed

@@ -29,7 +29,8 @@ pub struct TuningSettings {
     /// Append to the logs when this many buffers are in use, not when one is full
     #[arg(long, value_name = "BUFFERS")]
     pub log_watermark: Option<u32>,
-    /// How a full-stripe write passes the log [default: cancel where logs are shorter than parity]
+    /// How a full-stripe write passes the log [default: cancel with `journal`, or where logs are
+    /// shorter than parity]
     #[arg(long, value_name = "HOW")]
     pub large_write: Option<LargeWriteName>,
     /// Reintegrations at once [default: 2]

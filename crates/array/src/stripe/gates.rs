@@ -200,6 +200,11 @@ impl Stripes {
         if self.narrows_repair(cx, durable, logs, id) {
             return Gate::Ended;
         }
+        if self.is_blind_beside_a_record(cx, logs, id) && !durable.is_whole(cx) {
+            // Its region would have to be resynced, and data that a missing member held would
+            // depend on that.
+            return Gate::Ends(Err(RequestError::Lost));
+        }
         if !self.pass_without_record(cx, durable, logs, id) {
             return Gate::Wait;
         }
@@ -262,6 +267,14 @@ impl Stripes {
     /// Whether the job may compute check units from the data alone, though units are missing.
     fn makes_checks_anew(&self, cx: &mut Context, id: JobId) -> bool {
         cx.jobs.stripe(id).blind == Blind::Anew && self.writes_all_missing(cx, id)
+    }
+
+    /// Whether the job writes data without a record, and an earlier record without payload would be
+    /// redone after a crash.
+    fn is_blind_beside_a_record(&self, cx: &mut Context, logs: &mut Logs, id: JobId) -> bool {
+        let job = cx.jobs.stripe(id);
+        let (region, blind) = (job.region, job.blind == Blind::Writes);
+        blind && cx.geometry.is_journaled() && logs.bare_records_count(region)
     }
 
     /// With `journal`, a write without a record passes only when it is durable that its region is

@@ -8,7 +8,7 @@ use crate::columns::{Piece, Window};
 use crate::exec::job::Jobs;
 use crate::format::commit_entry::CommitPart;
 use crate::ids::{HostId, JobId};
-use crate::log::{CommitEntry, IntentProbe, Load, Logging, Redo};
+use crate::log::{CommitEntry, IntentProbe, Load, Logging, Redo, Waiting};
 use crate::plan::Content;
 use crate::report::Repair;
 use crate::request::RequestError;
@@ -39,11 +39,13 @@ pub(crate) enum Kind {
     /// Writes records to a commit log.
     Commit(CommitEntry),
     /// Writes an empty entry to a commit log.
-    CommitMark { slot: Slot, part: CommitPart },
+    CommitMark { part: CommitPart },
+    /// Writes the newest entry that was found to further members.
+    CommitCopy { part: CommitPart, slots: Vec<Slot> },
     /// Flushes members so that commit logs can forget entries.
     CommitFlush { turn: u64 },
     /// Writes an intent to a commit log.
-    Intent { region: Region },
+    Intent { number: u64, waiting: Box<Waiting> },
     /// After a crash, compares parity with the checksums of intents.
     Probe(IntentProbe),
     /// Flushes members after a reintegration.
@@ -81,6 +83,7 @@ impl Kind {
             Kind::Append { .. }
             | Kind::Commit(_)
             | Kind::CommitMark { .. }
+            | Kind::CommitCopy { .. }
             | Kind::CommitFlush { .. }
             | Kind::Intent { .. }
             | Kind::Probe(_)

@@ -24,7 +24,7 @@ impl Core {
         if self.durable.is_looking() {
             return false;
         }
-        let logs_begun = self.durable.has_begun() || self.logs.commit_logs_are_begun(&self.cx);
+        let logs_begun = self.durable.has_begun() || self.logs.commit_log_is_begun();
         let Some(due) = self.durable.due(&self.cx, logs_begun) else { return false };
         let started = match due {
             Due::Look => Some(self.durable.look(&mut self.cx)),

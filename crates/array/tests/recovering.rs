@@ -429,12 +429,12 @@ fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
             assert!(world.step());
         }
         assert!(is_recovering(&world));
-        let holds_records = commit_slot(&world) == Some(Slot::new(slot));
+        let holds_log = log_slot(&world) == Some(Slot::new(slot));
         world.array.fail(world.now, Slot::new(slot)).unwrap();
         world.drain();
         world.settle();
-        // If the records are lost as well, data that was never flushed may be lost.
-        if holds_records {
+        // If the region's log is lost as well, data that was never flushed may be lost.
+        if holds_log {
             assert!(content.keys().all(|at| world.read_now(*at, 16).is_ok()));
         } else {
             assert_holds(&mut world, &content);
@@ -442,8 +442,8 @@ fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
     }
 }
 
-/// The slot whose commit log has the records of the first region.
-fn commit_slot(world: &World) -> Option<Slot> {
+/// The slot that holds the log of the first region.
+fn log_slot(world: &World) -> Option<Slot> {
     world.array.geometry().layout().sublog_slot(Region::new(0), 0)
 }
 
@@ -520,9 +520,9 @@ fn a_segment_of_one_record_costs_about_as_much_as_the_record() {
     world.settle();
     let counters = world.array.status().counters;
     assert!(counters.short_segments > 40, "there are fewer buffers than regions");
-    // In a commit log each record takes a header and its payload; in a segment, two headers and the
-    // payload.
-    let most = counters.short_segments * (2 * 2 + 16) + content.len() as u64 * (16 + 4) + 512;
+    // In the commit log each record takes a header and its payload, twice; in a segment, two headers
+    // and the payload.
+    let most = counters.short_segments * (2 * 2 + 16) + content.len() as u64 * 2 * (16 + 4) + 512;
     let written = logged_sectors(&world) - before;
     assert!(written < most, "{written} sectors, and {most} would do");
     let mut world = world.restart();

@@ -17,8 +17,8 @@ use crate::log::region::{LoadState, RegionLog};
 use crate::log::regions::RegionLogs;
 use crate::log::segment::Segment;
 use crate::tuning::{LogPool, Tuning};
-use parlour_units::{Region, Sectors, Slot};
-use std::collections::{BTreeSet, VecDeque};
+use parlour_units::{Region, Sectors};
+use std::collections::VecDeque;
 
 /// The logs of all regions.
 #[derive(Debug)]
@@ -75,9 +75,8 @@ pub(crate) struct Logs {
     pub(in crate::log) closing: ClosingProgress,
     /// Used if records are durable before their data is written.
     pub(in crate::log) commits: CommitLogs,
-    /// Slots in whose commit log there are intents that cannot be finished until the array is
-    /// opened again.
-    pub(in crate::log) blocked: BTreeSet<Slot>,
+    /// Whether the commit log has intents that cannot be finished until the array is opened again.
+    pub(in crate::log) blocked: bool,
 }
 
 /// The sizes of logs and of the pool of buffers. All are 0 in a layout without logs.
@@ -152,7 +151,7 @@ impl Logs {
             uncounted: Vec::new(),
             freed: false,
             commits: CommitLogs::default(),
-            blocked: BTreeSet::new(),
+            blocked: false,
         }
     }
 

@@ -30,6 +30,7 @@ mod at_risk;
 mod commit;
 mod facts;
 mod failure;
+pub(crate) mod found;
 mod gates;
 mod load;
 mod logging;
@@ -55,7 +56,7 @@ mod want;
 mod writes;
 
 pub(crate) use append::closing::Closing;
-pub(crate) use commit::logs::{CommitEntry, EntryName};
+pub(crate) use commit::logs::{CommitEntry, EntryName, Waiting};
 pub(crate) use load::headers::Load;
 pub(crate) use logging::Logging;
 pub(crate) use logs::Logs;

@@ -26,7 +26,7 @@ use self::cut_off::{CutOff, Repaired};
 use self::redo::{Redo, Run, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
-use parlour_units::{Region, Sectors, Unit};
+use parlour_units::{Region, Sectors, Slot, Unit};
 
 use self::remembered::{Recovery, Settling};
 
@@ -154,7 +154,8 @@ impl Logs {
         for (index, span) in &redo.payloads {
             let remembered = &recovery.records[*index];
             reads.push((plan.steps.len() as u32, *span, &remembered.committed));
-            plan.read(remembered.slot, remembered.at, *span);
+            let slot = remembered.slots.first().expect("an entry of which a copy is there");
+            plan.read(*slot, remembered.at, *span);
         }
         for run in &redo.runs {
             let (member, at) = self.run_at(cx, redo.region, run);
@@ -413,7 +414,7 @@ impl Logs {
         let Redo { region, stripes, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| cx.buffers.release(buffer));
         let log_lost = !self.remembered_log_stands(cx, region)
-            || failures.iter().any(|failure| self.in_commit_log(cx, failure))
+            || !self.leave_out_copies(cx, region, failures)
             || cx.still_standing(failures);
         if log_lost {
             return self.give_log_up(cx, durable, region);
@@ -425,8 +426,22 @@ impl Logs {
         self.start_redo(cx, region);
     }
 
-    fn in_commit_log(&self, cx: &Context, failure: &FailedAccess) -> bool {
-        failure.fault == Fault::Unreadable && failure.at < cx.geometry.data_start()
+    /// Copies of entries that could not be read, or whose members are gone, are not read again.
+    /// Returns whether a copy of each entry is left.
+    fn leave_out_copies(&mut self, cx: &Context, region: Region, failures: &[FailedAccess]) -> bool {
+        let recovery = self.region(region).recovery.as_mut().expect("there is something to redo");
+        recovery.records.iter_mut().all(|remembered| {
+            let at = remembered.at;
+            let unreadable = |slot: Slot| {
+                failures.iter().any(|failure| {
+                    let here = failure.at == at && cx.roster.slot_of(failure.member) == Some(slot);
+                    failure.fault == Fault::Unreadable && here
+                })
+            };
+            let is_there = |slot: &Slot| cx.roster.member_since(*slot, 0).is_some() && !unreadable(*slot);
+            remembered.slots.retain(is_there);
+            !remembered.slots.is_empty() || remembered.committed.record.payload().is_zero()
+        })
     }
 
     /// The next try reads each block by itself. Blocks that were read by themselves and failed are

@@ -11,14 +11,17 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Slot};
 
-use crate::format::commit_entry::{EntryContent, Found};
+use crate::format::commit_entry::EntryContent;
+use crate::log::found::{Found, FoundEntry};
 
 /// An entry that still counts.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     number: u64,
+    /// The slots on whose members it stands.
+    slots: Vec<Slot>,
     at: u64,
     end: u64,
     /// Records that are in memory only, or intents whose parity is not yet durable.
@@ -39,6 +42,11 @@ impl Entry {
     /// Whether the entry no longer counts; `complete` is the number of the last complete flush.
     fn is_done(&self, complete: u64) -> bool {
         self.is_over() && self.landed.is_none_or(|landed| complete > landed)
+    }
+
+    /// The slots on whose members it stands.
+    pub(super) fn slots(&self) -> &[Slot] {
+        &self.slots
     }
 
     /// The entry is kept until one more record or intent is stored elsewhere.
@@ -85,11 +93,14 @@ pub(super) struct Ring {
 }
 
 /// An entry that is being written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Writing {
     number: u64,
     floor: u64,
     tail: u64,
+    slots: Vec<Slot>,
+    /// One of these members is gone.
+    lost: bool,
 }
 
 /// The place of a new entry: its number, where it starts, the number of the oldest entry that
@@ -111,15 +122,18 @@ impl Ring {
             // The newest entry is the empty one of a session that wrote no other. The empty entry
             // of this session takes its place: otherwise each crash would add one, until the ring
             // is full.
-            Some((newest, before)) if newest.content == EntryContent::default() => {
+            Some((FoundEntry { header: newest, .. }, before))
+                if newest.content == EntryContent::default() =>
+            {
                 (newest.at, newest.previous, before)
             }
             _ => (found.head, found.newest, &found.entries[..]),
         };
-        let entries = kept.iter().map(|entry| Entry {
-            number: entry.number,
-            at: entry.at,
-            end: entry.at + entry.length(block).get(),
+        let entries = kept.iter().map(|FoundEntry { header, slots }| Entry {
+            number: header.number,
+            slots: slots.clone(),
+            at: header.at,
+            end: header.at + header.length(block).get(),
             unstored: 0,
             unlanded: 0,
             landed: None,
@@ -135,7 +149,7 @@ impl Ring {
             // If a crash comes before this session has begun, that entry is still the newest, and
             // the array is no longer marked clean.)
             floor: found.floor.min(head),
-            tail: found.entries.first().map_or(0, |entry| entry.number),
+            tail: found.entries.first().map_or(0, |entry| entry.header.number),
             entries,
             writing: None,
             fresh: true,
@@ -171,17 +185,6 @@ impl Ring {
         self.entries.is_empty()
     }
 
-    /// The number of the next entry.
-    pub(super) fn next(&self) -> u64 {
-        self.next
-    }
-
-    /// Another member holds the ring from now on: new entries are numbered from `next`.
-    pub(super) fn renumber(&mut self, next: u64) {
-        self.entries.clear();
-        (self.next, self.last, self.floor, self.tail, self.fresh) = (next, 0, self.head, next, true);
-    }
-
     /// The entry with this number, if it still counts.
     pub(super) fn entry(&mut self, number: u64) -> Option<&mut Entry> {
         let index = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
@@ -206,7 +209,7 @@ impl Ring {
 
     /// Begins an entry of `length` with `unlanded` writes, which is kept until `unstored` records
     /// or intents are stored elsewhere.
-    pub(super) fn append(&mut self, length: Sectors, unstored: u32, unlanded: u32) -> Placed {
+    pub(super) fn append(&mut self, length: Sectors, slots: &[Slot], unstored: u32, unlanded: u32) -> Placed {
         // If no entry counts any more and there is no room even for an empty entry, the empty entry
         // overwrites a forgotten one. (If a crash cuts that write off, the log is taken for
         // damaged.)
@@ -217,16 +220,33 @@ impl Ring {
         self.head = at + length.get();
         let (number, previous) = (self.next, self.last);
         self.next += 1;
-        self.entries.push_back(Entry { number, at, end: self.head, unstored, unlanded, landed: None });
+        let of_entry = slots.to_vec();
+        self.entries.push_back(Entry {
+            number,
+            slots: of_entry,
+            at,
+            end: self.head,
+            unstored,
+            unlanded,
+            landed: None,
+        });
         let oldest = self.entries.front().expect("one was pushed");
-        self.writing = Some(Writing { number, floor: oldest.at, tail: oldest.number });
+        self.writing = Some(Writing {
+            number,
+            floor: oldest.at,
+            tail: oldest.number,
+            slots: slots.to_vec(),
+            lost: false,
+        });
         Placed { number, at, tail: oldest.number, previous }
     }
 
-    /// The entry was written, or (unless `whole`) could not be. In the second case its writes go
-    /// into another entry, which takes its place.
-    pub(super) fn written(&mut self, whole: bool) {
+    /// The entry was written, or (unless `whole`) could not be. Returns whether it stands on all
+    /// members that it was to stand on. If not, its writes go into another entry, which takes its
+    /// place.
+    pub(super) fn written(&mut self, whole: bool) -> bool {
         let writing = self.writing.take().expect("an entry was on its way");
+        let whole = whole && !writing.lost;
         if whole {
             (self.last, self.floor, self.tail, self.fresh) =
                 (writing.number, writing.floor, writing.tail, false);
@@ -234,6 +254,7 @@ impl Ring {
             self.head = broken.at;
             self.entries.pop_back();
         }
+        whole
     }
 
     /// Not even an empty entry can be written: stop waiting for this session's first entry.
@@ -264,9 +285,29 @@ impl Ring {
         self.entries.len() < before
     }
 
-    /// Forgets all entries: their member is gone.
-    pub(super) fn forget(&mut self) {
-        self.entries.clear();
+    /// The member in `slot` is gone, and the copies on it.
+    pub(super) fn lose(&mut self, slot: Slot) {
+        self.entries.iter_mut().for_each(|entry| entry.slots.retain(|other| *other != slot));
+        if let Some(writing) = &mut self.writing {
+            writing.lost |= writing.slots.contains(&slot);
+        }
+    }
+
+    /// The newest entry also stands in `slots` now.
+    pub(super) fn copied(&mut self, slots: &[Slot]) {
+        if let Some(newest) = self.entries.back_mut() {
+            newest.slots.extend(slots);
+        }
+    }
+
+    /// The number of the oldest entry that counts.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.entries.front().map(|entry| entry.number)
+    }
+
+    /// The entries that count, each with the slots on whose members it stands, oldest first.
+    pub(super) fn places(&self) -> impl DoubleEndedIterator<Item = (u64, &[Slot])> {
+        self.entries.iter().map(|entry| (entry.number, &entry.slots[..]))
     }
 
     /// Whether a flush would free an entry.
@@ -290,6 +331,7 @@ mod tests {
     use crate::format::commit_entry::tests::something;
 
     const BLOCK: Sectors = Sectors::new(8);
+    const PLACES: [Slot; 2] = [Slot::new(1), Slot::new(2)];
 
     /// A ring of 80 sectors with this many entries of one block each, numbered from 1.
     fn ring(entries: u64) -> Ring {
@@ -300,15 +342,20 @@ mod tests {
             previous: number - 1,
             content: something(),
         };
-        let entries: Vec<EntryHeader> = (1..=entries).map(entry).collect();
+        let entries: Vec<FoundEntry> = (1..=entries).map(|number| found(entry(number))).collect();
         let (newest, head) = (entries.len() as u64, entries.len() as u64 * 8);
-        Ring::new(&Found { entries, newest, head, floor: 0, whole: true }, 1, Sectors::new(80), BLOCK)
+        let found = Found { entries, newest, head, ..Found::default() };
+        Ring::new(&found, 1, Sectors::new(80), BLOCK)
+    }
+
+    fn found(header: EntryHeader) -> FoundEntry {
+        FoundEntry { header, slots: PLACES.to_vec() }
     }
 
     /// Appends an entry and completes its write; returns its number, its place and the number of
     /// the oldest entry that counts.
     fn append(ring: &mut Ring, length: u64, unstored: u32) -> (u64, u64, u64) {
-        let placed = ring.append(Sectors::new(length), unstored, 0);
+        let placed = ring.append(Sectors::new(length), &PLACES, unstored, 0);
         ring.written(true);
         (placed.number, placed.at, placed.tail)
     }
@@ -349,7 +396,7 @@ mod tests {
         let mut ring = ring(2);
         ring.entry(2).unwrap().keep();
         ring.entry(1).unwrap().keep();
-        ring.append(Sectors::new(72), 0, 0);
+        ring.append(Sectors::new(72), &PLACES, 0, 0);
     }
 
     #[test]
@@ -366,7 +413,7 @@ mod tests {
 
     #[test]
     fn what_the_last_entry_before_a_clean_stop_counts_on_is_not_overwritten_before_another_is_written() {
-        let found = Found { entries: Vec::new(), newest: 7, head: 56, floor: 0, whole: true };
+        let found = Found { newest: 7, head: 56, ..Found::default() };
         let mut ring = Ring::new(&found, 90, Sectors::new(80), BLOCK);
         assert_eq!(append(&mut ring, 8, 0), (90, 56, 90), "not at the start, where nothing counts any more");
         assert!(ring.release(0));
@@ -376,10 +423,10 @@ mod tests {
     #[test]
     fn an_entry_that_could_not_be_written_is_not_the_one_before() {
         let mut ring = ring(2);
-        ring.append(Sectors::new(8), 0, 1);
+        ring.append(Sectors::new(8), &PLACES, 0, 1);
         ring.written(false);
         assert!(ring.entry(3).is_none());
-        let placed = ring.append(Sectors::new(8), 0, 0);
+        let placed = ring.append(Sectors::new(8), &PLACES, 0, 0);
         assert_eq!((placed.number, placed.previous, placed.at), (4, 2, 16), "it takes its place");
     }
 
@@ -387,24 +434,34 @@ mod tests {
     fn empty_entries_of_sessions_do_not_fill_a_ring() {
         let header =
             |number, previous, content| EntryHeader { number, at: number * 8, tail: 0, previous, content };
-        let entries = vec![header(0, 0, something()), header(1, 0, EntryContent::default())];
-        let found = Found { entries, newest: 1, head: 16, floor: 0, whole: true };
-        let mut ring = Ring::new(&found, 90, Sectors::new(80), BLOCK);
-        let placed = ring.append(Sectors::new(8), 0, 0);
+        let entries = vec![found(header(0, 0, something())), found(header(1, 0, EntryContent::default()))];
+        let stream = Found { entries, newest: 1, head: 16, ..Found::default() };
+        let mut ring = Ring::new(&stream, 90, Sectors::new(80), BLOCK);
+        let placed = ring.append(Sectors::new(8), &PLACES, 0, 0);
         assert_eq!((placed.number, placed.at, placed.previous), (90, 8, 0));
     }
 
     #[test]
-    fn a_ring_is_fresh_until_an_entry_of_its_member_is_written() {
+    fn a_ring_is_fresh_until_an_entry_is_written() {
         let mut ring = ring(2);
         assert!(ring.is_fresh());
         append(&mut ring, 8, 0);
         assert!(!ring.is_fresh());
-        ring.forget();
-        ring.renumber(90);
-        assert!(ring.is_fresh());
-        let placed = ring.append(Sectors::new(8), 0, 0);
-        assert_eq!((placed.number, placed.previous, placed.tail), (90, 0, 90));
+    }
+
+    #[test]
+    fn an_entry_one_of_whose_members_is_gone_is_written_again() {
+        let mut ring = ring(1);
+        ring.append(Sectors::new(8), &PLACES, 0, 1);
+        ring.lose(PLACES[0]);
+        assert!(!ring.written(true));
+        assert!(ring.entry(2).is_none());
+        let left: Vec<(u64, Vec<Slot>)> =
+            ring.places().map(|(number, slots)| (number, slots.to_vec())).collect();
+        assert_eq!(left, [(1, vec![PLACES[1]])]);
+        ring.append(Sectors::new(8), &PLACES[1..], 0, 1);
+        ring.lose(PLACES[0]);
+        assert!(ring.written(true), "it has no copy there");
     }
 
     #[test]

@@ -37,6 +37,7 @@ use self::logs::{CommitEntry, EntryName, GROUP, LONGEST};
 
 use parlour_units::{Sectors, Unit};
 
+use self::places::places;
 use super::{Logs, Reservation, SegmentState};
 use crate::columns::Columns;
 use crate::context::Context;
@@ -71,15 +72,16 @@ impl Logs {
     /// Writes intents and records that wait, in rings where no entry is being written. Returns
     /// whether there were any.
     fn start_entry(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
-        if self.start_copy(cx, durable) || self.start_fresh_ring(cx, durable) {
+        if self.start_copy(cx, durable) || self.start_needed_mark(cx, durable) {
             return true;
         }
         let log = self.commits.log();
         let announced = !log.intents.is_writing() && !log.announced.is_empty();
         let waiting = !log.records.is_writing() && !log.waiting.is_empty();
-        if !(announced || waiting) || durable.barrier() {
+        if !(announced || waiting) || durable.barrier() || self.break_waiting(cx, durable) {
             return false;
         }
+        let log = self.commits.log();
         let block = cx.geometry.block();
         let part = if announced { CommitPart::Intents } else { CommitPart::Records };
         let length = match part {
@@ -98,6 +100,19 @@ impl Logs {
             CommitPart::Records => self.start_commit(cx, durable),
         }
         true
+    }
+
+    /// Beyond what the array survives, no member may be left for an entry: jobs do not wait for it.
+    fn break_waiting(&mut self, cx: &mut Context, durable: &Durable) -> bool {
+        let none = places(cx, durable, &[]).is_empty();
+        if none {
+            self.tell_given_up(cx, CommitPart::Records);
+            for job in std::mem::take(&mut self.commits.log().waiting) {
+                cx.release_buffers(job);
+                cx.signal(Signal::Broken(job, Vec::new()));
+            }
+        }
+        none
     }
 
     /// The number of waiting jobs that the next entry takes, and the entry's greatest length.
@@ -250,6 +265,7 @@ impl Logs {
         if !self.commits.written(CommitPart::Records, true) {
             return self.give_entry_up(cx, jobs, &[]);
         }
+        self.tell_given_up(cx, CommitPart::Records);
         let name = EntryName { part: CommitPart::Records, number };
         for (job, records) in jobs {
             self.committed(cx, durable, job, name, &records);
@@ -303,15 +319,30 @@ impl Logs {
         self.give_entry_up(cx, jobs, failures);
     }
 
+    /// An entry does not stand on all of its members. It may stand on some, and would be found after
+    /// a crash as long as no newer entry is durable. Until then its jobs are not told: they would go
+    /// on as if it did not count, or be answered with an error.
     fn give_entry_up(
         &mut self,
         cx: &mut Context,
         jobs: Vec<(JobId, Vec<Record>)>,
         failures: &[FailedAccess],
     ) {
+        let log = self.commits.log();
+        log.note_full(cx, failures);
         for (job, _) in jobs {
             cx.release_buffers(job);
-            cx.signal(Signal::Broken(job, failures.to_vec()));
+            log.given_up.push((job, failures.to_vec()));
+        }
+    }
+
+    /// A newer entry is durable than those that were given up: their jobs are planned again for the
+    /// array as it now is.
+    pub(super) fn tell_given_up(&mut self, cx: &mut Context, part: CommitPart) {
+        if part == CommitPart::Records {
+            for (job, failures) in std::mem::take(&mut self.commits.log().given_up) {
+                cx.signal(Signal::Broken(job, failures));
+            }
         }
     }
 

@@ -82,6 +82,8 @@ pub(super) struct Ring {
     entries: VecDeque<Entry>,
     /// The number of the last entry that was written; 0 where there is none.
     last: u64,
+    /// The slots on whose members that entry stands.
+    last_slots: Vec<Slot>,
     /// The start of the oldest entry that counts, as the last written entry names it.
     floor: u64,
     /// The number of that entry.
@@ -139,12 +141,14 @@ impl Ring {
             landed: None,
         });
         let entries: VecDeque<Entry> = entries.collect();
+        let last_slots = found.entries.last().map_or_else(Vec::new, |entry| entry.slots.clone());
         Ring {
             length: length.get(),
             block: block.get(),
             head,
             next: first.max(found.newest + 1),
             last,
+            last_slots,
             // (After a clean stop, too, the entries that the newest one counts on must not be torn.
             // If a crash comes before this session has begun, that entry is still the newest, and
             // the array is no longer marked clean.)
@@ -250,6 +254,7 @@ impl Ring {
         if whole {
             (self.last, self.floor, self.tail, self.fresh) =
                 (writing.number, writing.floor, writing.tail, false);
+            self.last_slots = writing.slots;
         } else if let Some(broken) = self.entries.back().filter(|entry| entry.number == writing.number) {
             self.head = broken.at;
             self.entries.pop_back();
@@ -288,6 +293,7 @@ impl Ring {
     /// The member in `slot` is gone, and the copies on it.
     pub(super) fn lose(&mut self, slot: Slot) {
         self.entries.iter_mut().for_each(|entry| entry.slots.retain(|other| *other != slot));
+        self.last_slots.retain(|other| *other != slot);
         if let Some(writing) = &mut self.writing {
             writing.lost |= writing.slots.contains(&slot);
         }
@@ -297,7 +303,14 @@ impl Ring {
     pub(super) fn copied(&mut self, slots: &[Slot]) {
         if let Some(newest) = self.entries.back_mut() {
             newest.slots.extend(slots);
+            self.last_slots.extend(slots);
         }
+    }
+
+    /// The slots on whose members the last entry stands that was written. It names all that count,
+    /// also if it does not count itself.
+    pub(super) fn last_slots(&self) -> &[Slot] {
+        &self.last_slots
     }
 
     /// The number of the oldest entry that counts.

@@ -24,8 +24,9 @@ impl Logs {
         (unstored, unlanded): (u32, u32),
     ) -> (EntryHeader, Vec<Slot>) {
         let length = content.header_length(cx.geometry.block()) + content.payload();
-        let slots = places(cx, durable);
-        let placed = self.commits.log().ring(part).append(length, &slots, unstored, unlanded);
+        let log = self.commits.log();
+        let slots = places(cx, durable, &log.full);
+        let placed = log.ring(part).append(length, &slots, unstored, unlanded);
         let Placed { number, at, tail, previous } = placed;
         (EntryHeader { number, at, tail, previous, content }, slots)
     }

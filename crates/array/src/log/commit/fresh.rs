@@ -12,7 +12,7 @@ use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
 use crate::log::commit::logs::Copy;
-use crate::log::commit::places::further_places;
+use crate::log::commit::places::{further_places, is_exposed};
 use crate::plan::{Source, Span, Strategy};
 use crate::signal::Signal;
 
@@ -85,17 +85,22 @@ impl Logs {
         !self.commits.exist() || self.commits.log().copies.is_empty() && !self.commits.log().copying
     }
 
-    /// Writes this session's first entry, which is empty, to a stream that has no entry of this
-    /// session. (At the next opening a stream without one counts as lost.) Returns whether there was
-    /// such a stream.
-    pub(in crate::log) fn start_fresh_ring(&mut self, cx: &mut Context, durable: &Durable) -> bool {
+    /// Writes an empty entry to a stream that needs one. That is so if the stream has no entry of
+    /// this session: at the next opening it would count as lost. It is so if its last entry, which
+    /// names all that count, stands on fewer members than it could. And it is so if entries were
+    /// given up: see [`Logs::give_entry_up`]. Returns whether there was such a stream.
+    pub(in crate::log) fn start_needed_mark(&mut self, cx: &mut Context, durable: &Durable) -> bool {
         if !cx.writes || !self.may_redo() || !durable.members_are_informed(cx) {
             return false;
         }
         let log = self.commits.log();
-        let fresh =
-            PARTS.into_iter().find(|part| log.part(*part).is_fresh() && !log.part(*part).is_writing());
-        let Some(part) = fresh else { return false };
+        let needs = |part: &CommitPart| {
+            let ring = log.part(*part);
+            let owed = *part == CommitPart::Records && !log.given_up.is_empty() && log.waiting.is_empty();
+            let again = !durable.barrier() && (owed || is_exposed(cx, durable, ring.last_slots()));
+            !ring.is_writing() && (ring.is_fresh() || again)
+        };
+        let Some(part) = PARTS.into_iter().find(needs) else { return false };
         self.write_mark(cx, durable, part);
         true
     }
@@ -116,7 +121,9 @@ impl Logs {
     /// An empty entry is durable, unless one of its members was failed meanwhile.
     pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId, part: CommitPart) {
         cx.jobs.end(id);
-        self.commits.written(part, true);
+        if self.commits.written(part, true) {
+            self.tell_given_up(cx, part);
+        }
     }
 
     /// An empty entry could not be written. If its members stand, neither can the entries that wait
@@ -132,11 +139,13 @@ impl Logs {
         let stand = !cx.only_members_lost(failures);
         let log = self.commits.log();
         log.ring(part).written(false);
-        if !stand {
+        if log.note_full(cx, failures) || !stand {
             // It is written again, to others.
             return;
         }
         log.ring(part).give_up_beginning();
+        self.tell_given_up(cx, part);
+        let log = self.commits.log();
         match part {
             CommitPart::Records => {
                 for job in std::mem::take(&mut log.waiting) {

@@ -1,6 +1,8 @@
 //! The commit log as a value: its streams, the jobs that wait for space or for an entry, and the
 //! entries that are kept.
 
+use crate::context::Context;
+use crate::exec::job::FailedAccess;
 use crate::exec::waiting::WaitList;
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::EntryContent;
@@ -9,7 +11,7 @@ use crate::geometry::Geometry;
 use crate::ids::JobId;
 use crate::log::found::{Found, FoundEntry, FoundLog};
 use crate::log::ring::{Entry, Ring};
-use parlour_units::{Region, Sectors};
+use parlour_units::{Region, Sectors, Slot};
 use std::collections::{BTreeMap, VecDeque};
 
 /// An entry is closed when it has the records of this many jobs.
@@ -46,6 +48,11 @@ pub(in crate::log) struct Streams {
     pub(in crate::log) waiting: VecDeque<JobId>,
     /// Intents that are still to be written, each as an entry of its own.
     pub(in crate::log) announced: VecDeque<Waiting>,
+    /// Jobs whose entries were given up, with what failed: they are told when a newer entry is
+    /// durable.
+    pub(in crate::log) given_up: Vec<(JobId, Vec<FailedAccess>)>,
+    /// Slots whose members had no space for an entry.
+    pub(in crate::log) full: Vec<Slot>,
     /// Newest entries that were found on fewer members than they need.
     pub(in crate::log) copies: Vec<Copy>,
     /// Copies are being written.
@@ -89,6 +96,19 @@ pub(crate) struct EntryName {
 }
 
 impl Streams {
+    /// Members that had no space get no entries, if others are enough. Returns whether this is new
+    /// for one of them.
+    pub(in crate::log) fn note_full(&mut self, cx: &Context, failures: &[FailedAccess]) -> bool {
+        let before = self.full.len();
+        let full = failures.iter().filter(|failure| failure.fault.is_of_space());
+        for slot in full.filter_map(|failure| cx.roster.slot_of(failure.member)) {
+            if !self.full.contains(&slot) {
+                self.full.push(slot);
+            }
+        }
+        self.full.len() > before
+    }
+
     /// Whether the oldest records should be stored elsewhere.
     pub(in crate::log) fn is_low_on_space(&self) -> bool {
         self.records.used() > self.records.length() / 3
@@ -143,6 +163,8 @@ impl CommitLogs {
             reserved: Sectors::ZERO,
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
+            given_up: Vec::new(),
+            full: Vec::new(),
             copies: [CommitPart::Records, CommitPart::Intents].into_iter().filter_map(newest).collect(),
             copying: false,
             exposed: (0, 0),
@@ -315,7 +337,6 @@ mod tests {
     use super::*;
     use crate::format::commit_entry::EntryHeader;
     use crate::format::commit_entry::tests::something;
-    use parlour_units::Slot;
 
     /// A commit log whose stream of records has 96 sectors, and this many entries of one block each,
     /// numbered from 1.
@@ -338,6 +359,8 @@ mod tests {
             reserved: Sectors::ZERO,
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
+            given_up: Vec::new(),
+            full: Vec::new(),
             copies: Vec::new(),
             copying: false,
             exposed: (0, 0),

@@ -11,22 +11,25 @@ use crate::roster::SlotState;
 /// The slots of the members to which the next entry goes: f + 1 of one parity group, where the code
 /// survives f losses in a group; fewer, if fewer are active. They are the ones with the least to do;
 /// among equals, those whose heads are nearest to the commit log.
-pub(super) fn places(cx: &Context, durable: &Durable) -> Vec<Slot> {
+///
+/// Members in `full` have no space for an entry: they are left out, if others are enough.
+pub(super) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot> {
     let log = cx.geometry.commit_log().0;
     let load = |slot: Slot| {
         let member = cx.roster.member_at(slot)?;
         let (queue, head) = cx.roster.queue(member);
-        Some((queue, head.get().abs_diff(log.get()), slot))
+        Some((full.contains(&slot), queue, head.get().abs_diff(log.get()), slot))
     };
     let of_group = |group: u16| {
-        let mut loads: Vec<(u32, u64, Slot)> = active(cx, durable, group).filter_map(load).collect();
+        let mut loads: Vec<(bool, u32, u64, Slot)> = active(cx, durable, group).filter_map(load).collect();
         loads.sort_unstable();
         loads.truncate(copies(cx));
         loads
     };
     let groups = (0..cx.geometry.layout().groups()).map(of_group);
     // A group with fewer members than an entry needs is the last choice.
-    let best = groups.min_by_key(|loads| (copies(cx) - loads.len(), loads.iter().map(|load| load.0).max()));
+    let worst = |loads: &Vec<(bool, u32, u64, Slot)>| loads.iter().map(|load| (load.0, load.1)).max();
+    let best = groups.min_by_key(|loads| (copies(cx) - loads.len(), worst(loads)));
     best.unwrap_or_default().into_iter().map(|(.., slot)| slot).collect()
 }
 
@@ -72,7 +75,8 @@ impl Logs {
         let records = self.last_exposed(cx, durable);
         let Some(streams) = &self.commits.streams else { return true };
         let intents = streams.intents.oldest().is_some_and(|oldest| oldest <= streams.exposed.1);
-        records.is_none() && !intents
+        let last = [&streams.records, &streams.intents].map(Ring::last_slots);
+        records.is_none() && !intents && !last.into_iter().any(|slots| is_exposed(cx, durable, slots))
     }
 
     /// Members have come or gone: entries may stand on fewer of them than they could.
@@ -83,6 +87,6 @@ impl Logs {
     }
 }
 
-fn is_exposed(cx: &Context, durable: &Durable, slots: &[Slot]) -> bool {
+pub(super) fn is_exposed(cx: &Context, durable: &Durable, slots: &[Slot]) -> bool {
     slots.is_empty() || !further_places(cx, durable, slots).is_empty()
 }

@@ -343,6 +343,7 @@ impl Logs {
             for (job, failures) in std::mem::take(&mut self.commits.log().given_up) {
                 cx.signal(Signal::Broken(job, failures));
             }
+            self.commits.log().forgetting.wake(&mut cx.runnable);
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::buffer::BufferId;
 use crate::format::horizon::{SESSION_RECORDS, first_sequence};
 use crate::format::segment::{Record, RecordKind};
+use crate::ids::JobId;
 use crate::log::commit::logs::EntryName;
 use crate::log::logs::Logs;
 use crate::log::segment::{Reservation, SegmentState};
@@ -22,9 +23,14 @@ impl Logs {
         self.commits.orphan(entry);
     }
 
-    /// Whether a record without payload of `region` would be redone after a crash.
-    pub(crate) fn bare_records_count(&mut self, region: Region) -> bool {
-        self.commits.bare_records_count(region)
+    /// Passes if no record without payload of `region` would be redone after a crash. Otherwise the
+    /// entries up to it are made superfluous, and `job` goes on then.
+    pub(crate) fn pass_bare_records(&mut self, region: Region, job: JobId) -> bool {
+        let Some(number) = self.commits.bare_record(region) else { return true };
+        let log = self.commits.log();
+        log.awaited = log.awaited.max(number);
+        log.forgetting.park(job);
+        false
     }
 
     /// The next record number: higher than all before, lower than those of the next session.

@@ -154,8 +154,7 @@ impl Logs {
         for (index, span) in &redo.payloads {
             let remembered = &recovery.records[*index];
             reads.push((plan.steps.len() as u32, *span, &remembered.committed));
-            let slot = remembered.slots.first().expect("an entry of which a copy is there");
-            plan.read(*slot, remembered.at, *span);
+            plan.read(remembered.slot(cx), remembered.at, *span);
         }
         for run in &redo.runs {
             let (member, at) = self.run_at(cx, redo.region, run);

@@ -299,12 +299,25 @@ impl Ring {
         }
     }
 
-    /// The newest entry also stands in `slots` now.
-    pub(super) fn copied(&mut self, slots: &[Slot]) {
-        if let Some(newest) = self.entries.back_mut() {
-            newest.slots.extend(slots);
-            self.last_slots.extend(slots);
-        }
+    /// The newest entry also stands in `slots` now. Returns its number, if it still counts.
+    pub(super) fn copied(&mut self, slots: &[Slot]) -> Option<u64> {
+        let newest = self.entries.back_mut()?;
+        newest.slots.extend(slots);
+        self.last_slots.extend(slots);
+        Some(newest.number)
+    }
+
+    /// The newest of the entries that are forgotten and would be found after a crash; 0 if there is
+    /// none.
+    pub(super) fn lagging(&self) -> u64 {
+        let kept = self.oldest().unwrap_or(self.last);
+        if self.tail < kept { kept - 1 } else { 0 }
+    }
+
+    /// Whether entries up to `number` are forgotten, and would be found after a crash until another
+    /// entry is written.
+    pub(super) fn forgets_with_mark(&self, number: u64) -> bool {
+        number > 0 && self.would_be_found(number) && self.oldest().is_none_or(|oldest| oldest > number)
     }
 
     /// The slots on whose members the last entry stands that was written. It names all that count,

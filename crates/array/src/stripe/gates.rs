@@ -287,12 +287,14 @@ impl Stripes {
             return true;
         }
         // Parity on the bad-block log is computed from the data, whatever a record contains. But a
-        // zero record that still counts would be redone after a crash, and undo a write that has no
-        // record; and to the record of a whole stripe this write would look like a part that was
-        // cut off.
+        // zero record that would be found after a crash would undo a write that has no record; and
+        // to the record of a whole stripe this write would look like a part that was cut off.
         if cx.jobs.stripe(id).blind == Blind::Writes {
-            if logs.bare_records_count(region) {
-                durable.bitmap_mut().mark_to_resync(cx, region);
+            // (Until then others may need the stripe, for example to write parity.)
+            if !cx.lacks_space && !logs.pass_bare_records(region, id) {
+                self.let_go_of_stripe(cx, logs, id);
+                cx.jobs.stripe(id).stage = Stage::Lock;
+                return false;
             }
             return durable.bitmap_mut().pass_resync_durable(region, id);
         }

@@ -11,7 +11,7 @@ use crate::format::commit_entry::{CommitPart, EntryContent};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
-use crate::log::commit::logs::Copy;
+use crate::log::commit::logs::{Copy, EntryName};
 use crate::log::commit::places::{further_places, is_exposed};
 use crate::plan::{Source, Span, Strategy};
 use crate::signal::Signal;
@@ -63,7 +63,13 @@ impl Logs {
         let standing: Vec<Slot> = slots.iter().filter(stand).copied().collect();
         let log = self.commits.log();
         log.copying = false;
-        log.ring(part).copied(&standing);
+        let Some(number) = log.ring(part).copied(&standing) else { return };
+        let name = EntryName { part, number };
+        for region in self.regions.regions().collect::<Vec<_>>() {
+            if let Some(recovery) = &mut self.region(region).recovery {
+                recovery.copied(name, &standing);
+            }
+        }
     }
 
     /// A copy could not be written. If its member stands, the entry stays where it is.
@@ -97,6 +103,7 @@ impl Logs {
         let needs = |part: &CommitPart| {
             let ring = log.part(*part);
             let owed = *part == CommitPart::Records && !log.given_up.is_empty() && log.waiting.is_empty();
+            let owed = owed || log.forgets_with_mark(*part);
             let again = !durable.barrier() && (owed || is_exposed(cx, durable, ring.last_slots()));
             !ring.is_writing() && (ring.is_fresh() || again)
         };

@@ -51,6 +51,9 @@ pub(in crate::log) struct Streams {
     /// Jobs whose entries were given up, with what failed: they are told when a newer entry is
     /// durable.
     pub(in crate::log) given_up: Vec<(JobId, Vec<FailedAccess>)>,
+    /// Jobs that wait until entries up to this number would not be found after a crash.
+    pub(in crate::log) awaited: u64,
+    pub(in crate::log) forgetting: WaitList,
     /// Slots whose members had no space for an entry.
     pub(in crate::log) full: Vec<Slot>,
     /// Newest entries that were found on fewer members than they need.
@@ -114,10 +117,20 @@ impl Streams {
         self.records.used() > self.records.length() / 3
     }
 
-    /// The newest entry of records that stands on fewer members than it could.
+    /// The newest entry of records that stands on fewer members than it could, or that jobs wait to
+    /// be forgotten.
     pub(in crate::log) fn exposed_record(&self) -> Option<u64> {
-        let counts = self.records.oldest().is_some_and(|oldest| oldest <= self.exposed.0);
-        counts.then_some(self.exposed.0)
+        let last = self.exposed.0.max(self.awaited);
+        self.records.oldest().is_some_and(|oldest| oldest <= last).then_some(last)
+    }
+
+    /// Whether an empty entry would say that entries do not count which stand on too few members, or
+    /// which jobs wait to be forgotten.
+    pub(in crate::log) fn forgets_with_mark(&self, part: CommitPart) -> bool {
+        match part {
+            CommitPart::Records => self.records.forgets_with_mark(self.exposed.0.max(self.awaited)),
+            CommitPart::Intents => self.intents.forgets_with_mark(self.exposed.1),
+        }
     }
 
     pub(in crate::log) fn part(&self, part: CommitPart) -> &Ring {
@@ -164,6 +177,8 @@ impl CommitLogs {
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
             given_up: Vec::new(),
+            awaited: 0,
+            forgetting: WaitList::default(),
             full: Vec::new(),
             copies: [CommitPart::Records, CommitPart::Intents].into_iter().filter_map(newest).collect(),
             copying: false,
@@ -194,10 +209,10 @@ impl CommitLogs {
         self.streams.as_ref().expect("an array with a commit log")
     }
 
-    /// Whether a record without payload of `region` would be redone after a crash.
-    pub(crate) fn bare_records_count(&mut self, region: Region) -> bool {
-        let name = self.bare.get(&region).copied();
-        name.is_some_and(|name| self.log().ring(name.part).would_be_found(name.number))
+    /// The last entry with a record without payload of `region`, if it would be found after a crash.
+    pub(crate) fn bare_record(&mut self, region: Region) -> Option<u64> {
+        let name = self.bare.get(&region).copied()?;
+        self.log().ring(name.part).would_be_found(name.number).then_some(name.number)
     }
 
     pub(in crate::log) fn entry(&mut self, name: EntryName) -> Option<&mut Entry> {
@@ -360,6 +375,8 @@ mod tests {
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
             given_up: Vec::new(),
+            awaited: 0,
+            forgetting: WaitList::default(),
             full: Vec::new(),
             copies: Vec::new(),
             copying: false,

@@ -63,7 +63,8 @@ impl Logs {
             let newest = |ring: &Ring| {
                 let mut places = ring.places().rev();
                 let exposed = places.find(|(_, slots)| is_exposed(cx, durable, slots));
-                exposed.map_or(0, |(number, _)| number)
+                // Nothing is known of entries that are forgotten.
+                exposed.map_or(0, |(number, _)| number).max(ring.lagging())
             };
             streams.exposed = (newest(&streams.records), newest(&streams.intents));
         }
@@ -72,11 +73,13 @@ impl Logs {
 
     /// Whether all entries stand on as many members as they can.
     pub(crate) fn entries_are_protected(&mut self, cx: &Context, durable: &Durable) -> bool {
-        let records = self.last_exposed(cx, durable);
+        self.last_exposed(cx, durable);
         let Some(streams) = &self.commits.streams else { return true };
-        let intents = streams.intents.oldest().is_some_and(|oldest| oldest <= streams.exposed.1);
-        let last = [&streams.records, &streams.intents].map(Ring::last_slots);
-        records.is_none() && !intents && !last.into_iter().any(|slots| is_exposed(cx, durable, slots))
+        let (records, intents) = streams.exposed;
+        let protected = |ring: &Ring, exposed: u64| {
+            !ring.would_be_found(exposed) && !is_exposed(cx, durable, ring.last_slots())
+        };
+        protected(&streams.records, records) && protected(&streams.intents, intents)
     }
 
     /// Members have come or gone: entries may stand on fewer of them than they could.

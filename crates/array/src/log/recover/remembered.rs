@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 use crate::columns::{Columns, uncovered};
+use crate::context::Context;
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{Change, Committed, Intent};
 use crate::format::segment::RecordKind;
@@ -27,6 +28,15 @@ pub(super) struct Remembered {
     pub(super) slots: Vec<Slot>,
     pub(super) at: Sector,
     pub(super) name: EntryName,
+}
+
+impl Remembered {
+    /// The slot from which its payload is read. Another member may have taken one of them meanwhile.
+    pub(super) fn slot(&self, cx: &Context) -> Slot {
+        let stands = |slot: &&Slot| cx.roster.member_since(**slot, 0).is_some();
+        let slot = self.slots.iter().find(stands).or(self.slots.first());
+        *slot.expect("a copy of an entry that was found")
+    }
 }
 
 /// Whether a region waits for a table that says that it is redone.
@@ -140,6 +150,13 @@ impl Recovery {
     /// The entries that are kept for the region's records: one name per record.
     pub(crate) fn record_names(&self) -> impl Iterator<Item = EntryName> + '_ {
         self.records.iter().map(|remembered| remembered.name)
+    }
+
+    /// The entry `name` also stands in `slots` now.
+    pub(in crate::log) fn copied(&mut self, name: EntryName, slots: &[Slot]) {
+        for remembered in self.records.iter_mut().filter(|remembered| remembered.name == name) {
+            remembered.slots.extend(slots);
+        }
     }
 
     /// The sequence numbers of the region's records.

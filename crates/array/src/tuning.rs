@@ -34,8 +34,8 @@ pub enum LargeWrite {
     Overwrite,
     /// New parity is written in place; a cancel record is logged, and earlier records no longer
     /// count (footnote 3). With `journal`, if a crash cuts the write off and a member is lost with
-    /// it, what was being written to that member is unrecoverable. So no more is written in this way
-    /// at a time than the bad-block log has room for; the rest is differences.
+    /// it, what was being written to that member is unrecoverable. So no more is written in this
+    /// way at a time than the bad-block log has room for; the rest is differences.
     Cancel,
 }
 

@@ -6,18 +6,14 @@
 
 use parlour_units::Sectors;
 
-use super::Logs;
-use crate::context::Context;
 use crate::exec::waiting::WaitList;
-use crate::ids::JobId;
-use crate::job::Blind;
 
-/// See the module.
+/// See the module. [`Logs::admit_whole_stripe`](super::Logs) counts.
 #[derive(Debug, Default)]
 pub(in crate::log) struct AtRisk {
     /// Sectors of check units in stripes that are being written.
-    sectors: Sectors,
-    waiters: WaitList,
+    pub(in crate::log) sectors: Sectors,
+    pub(in crate::log) waiters: WaitList,
 }
 
 /// Whether a whole stripe may be written in place.
@@ -28,40 +24,4 @@ pub(in crate::log) enum Admission {
     Later,
     /// There is no room for its blocks, and there may never be.
     Refused,
-}
-
-impl Logs {
-    /// Admits the job's write of a whole stripe, until [`Logs::end_risk`].
-    pub(in crate::log) fn admit_whole_stripe(&mut self, cx: &mut Context, id: JobId) -> Admission {
-        let job = cx.jobs.stripe(id);
-        // (Where check units are computed anew, these blocks are on the list already.)
-        if !job.logging.at_risk.is_zero() || job.blind == Blind::Anew {
-            return Admission::Granted;
-        }
-        let checks = cx.geometry.layout().checks().count() as u64;
-        let need = job.pieces[0].columns.length() * checks;
-        // What the last crash has cut off is not all on the list yet.
-        let full = cx.geometry.bad_block_log_at(0).is_none() || self.is_to_be_recovered();
-        let room = cx.roster.listed().room();
-        if full || need * 2 > room {
-            return Admission::Refused;
-        }
-        if (self.at_risk.sectors + need) * 2 > room {
-            self.at_risk.waiters.park(id);
-            cx.counters.pool_waits += 1;
-            return Admission::Later;
-        }
-        self.at_risk.sectors += need;
-        cx.jobs.stripe(id).logging.at_risk = need;
-        Admission::Granted
-    }
-
-    /// The job has ended, or is logged in another way.
-    pub(in crate::log) fn end_risk(&mut self, cx: &mut Context, id: JobId) {
-        let at_risk = std::mem::take(&mut cx.jobs.stripe(id).logging.at_risk);
-        if !at_risk.is_zero() {
-            self.at_risk.sectors = self.at_risk.sectors - at_risk;
-            self.at_risk.waiters.wake(&mut cx.runnable);
-        }
-    }
 }

@@ -10,7 +10,8 @@
 //! other files act on it:
 //!
 //! - [`facts`] and [`want`]: what is so in a region, and asking for its parity;
-//! - [`logging`], [`writes`], [`at_risk`]: what one write has here, from the reservation of space to
+//! - [`logging`], [`writes`], [`admission`]: what one write has here, from the reservation of space
+//! to
 //!   its end;
 //! - [`pool`], [`reserve`], [`records`], [`table`]: buffers, room in them, and what is kept there;
 //! - [`append`], [`commit`], [`reintegrate`]: what is written;
@@ -25,6 +26,7 @@
 //! - A job that uses the parity in place (`holders` > 0) and a reintegration exclude each other:
 //!   while one runs, the other does not start.
 
+mod admission;
 mod append;
 mod at_risk;
 mod commit;

@@ -312,8 +312,8 @@ impl Logs {
     }
 
     /// Puts blocks that are undetermined on the bad-block log, and waits for a table that says that
-    /// the region is redone. Members whose exclusion is not durable would be believed after a crash:
-    /// until then, nothing of this is said.
+    /// the region is redone. Members whose exclusion is not durable would be believed after a
+    /// crash: until then, nothing of this is said.
     fn await_settled(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
         let mut settling = Settling::Unlisted;
         if !durable.barrier() {

@@ -195,7 +195,8 @@ impl Ring {
         self.entries.get_mut(index)
     }
 
-    /// Whether the entry with this number would be found after a crash. (It may be forgotten by now.)
+    /// Whether the entry with this number would be found after a crash. (It may be forgotten by
+    /// now.)
     pub(super) fn would_be_found(&self, number: u64) -> bool {
         number >= self.tail
     }

@@ -31,7 +31,8 @@ impl CutOff<'_> {
     /// Computes the units that lack the write from those that have it, if these are enough: what
     /// they hold fits together. Returns the runs that change.
     ///
-    /// If the write was complete, and a unit was silently damaged since, it is restored in this way.
+    /// If the write was complete, and a unit was silently damaged since, it is restored in this
+    /// way.
     pub(super) fn finish(&self, cx: &Context, plan: &mut Plan) -> Option<Vec<usize>> {
         let units = || cx.geometry.layout().units();
         let absent: UnitSet = units().filter(|unit| self.run(*unit).is_none()).collect();

@@ -520,8 +520,8 @@ fn a_segment_of_one_record_costs_about_as_much_as_the_record() {
     world.settle();
     let counters = world.array.status().counters;
     assert!(counters.short_segments > 40, "there are fewer buffers than regions");
-    // In the commit log each record takes a header and its payload, twice; in a segment, two headers
-    // and the payload.
+    // In the commit log each record takes a header and its payload, twice; in a segment, two
+    // headers and the payload.
     let most = counters.short_segments * (2 * 2 + 16) + content.len() as u64 * 2 * (16 + 4) + 512;
     let written = logged_sectors(&world) - before;
     assert!(written < most, "{written} sectors, and {most} would do");

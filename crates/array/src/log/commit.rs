@@ -29,6 +29,7 @@
 
 pub(super) mod entry;
 mod fresh;
+mod given_up;
 pub(super) mod logs;
 mod places;
 mod space;
@@ -251,8 +252,8 @@ impl Logs {
     }
 
     /// The entry is durable: its records count, and their jobs go on to write the data, as far as
-    /// its members are there. If one of the entry's members was failed meanwhile, the entry is given
-    /// up.
+    /// its members are there. If one of the entry's members was failed meanwhile, the entry is
+    /// given up.
     pub(crate) fn commit_done(
         &mut self,
         cx: &mut Context,
@@ -317,34 +318,6 @@ impl Logs {
         cx.jobs.end(id);
         self.commits.written(CommitPart::Records, false);
         self.give_entry_up(cx, jobs, failures);
-    }
-
-    /// An entry does not stand on all of its members. It may stand on some, and would be found after
-    /// a crash as long as no newer entry is durable. Until then its jobs are not told: they would go
-    /// on as if it did not count, or be answered with an error.
-    fn give_entry_up(
-        &mut self,
-        cx: &mut Context,
-        jobs: Vec<(JobId, Vec<Record>)>,
-        failures: &[FailedAccess],
-    ) {
-        let log = self.commits.log();
-        log.note_full(cx, failures);
-        for (job, _) in jobs {
-            cx.release_buffers(job);
-            log.given_up.push((job, failures.to_vec()));
-        }
-    }
-
-    /// A newer entry is durable than those that were given up: their jobs are planned again for the
-    /// array as it now is.
-    pub(super) fn tell_given_up(&mut self, cx: &mut Context, part: CommitPart) {
-        if part == CommitPart::Records {
-            for (job, failures) in std::mem::take(&mut self.commits.log().given_up) {
-                cx.signal(Signal::Broken(job, failures));
-            }
-            self.commits.log().forgetting.wake(&mut cx.runnable);
-        }
     }
 
     fn start_commit_flush(&mut self, cx: &mut Context) {

@@ -84,8 +84,8 @@ impl Logs {
     }
 
     /// Whether `region` is not reintegrated until the array is opened again. Either its own
-    /// reintegration was suspended, or the commit log holds intents that must be finished before any
-    /// others.
+    /// reintegration was suspended, or the commit log holds intents that must be finished before
+    /// any others.
     pub(crate) fn is_suspended(&self, cx: &Context, region: Region) -> bool {
         if !cx.geometry.is_journaled() {
             return false;

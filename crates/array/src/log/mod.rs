@@ -11,8 +11,7 @@
 //!
 //! - [`facts`] and [`want`]: what is so in a region, and asking for its parity;
 //! - [`logging`], [`writes`], [`admission`]: what one write has here, from the reservation of space
-//! to
-//!   its end;
+//!   to its end;
 //! - [`pool`], [`reserve`], [`records`], [`table`]: buffers, room in them, and what is kept there;
 //! - [`append`], [`commit`], [`reintegrate`]: what is written;
 //! - [`opening`], [`scan`], [`load`], [`recover`]: after an opening, and after a crash;

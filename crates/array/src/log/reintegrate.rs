@@ -84,8 +84,8 @@ impl Logs {
                 // Records that were given up count after a crash until it is durable that they do
                 // not: the table must not say before that they are in the parity.
                 let given_up = cx.geometry.is_journaled() && !durable.bitmap().resync_is_durable(*region);
-                // Those that a crash interrupted come first: their intents stand at the front of the
-                // stream.
+                // Those that a crash interrupted come first: their intents stand at the front of
+                // the stream.
                 let log = &self.regions[*region];
                 let may = log.half_done.is_some() || has_room && !half_done;
                 log.holders == 0 && !given_up && may

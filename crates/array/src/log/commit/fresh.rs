@@ -11,6 +11,7 @@ use crate::format::commit_entry::{CommitPart, EntryContent};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
+use crate::log::commit::given_up::slots_without_space;
 use crate::log::commit::logs::{Copy, EntryName};
 use crate::log::commit::places::{further_places, is_exposed};
 use crate::plan::{Source, Span, Strategy};
@@ -54,8 +55,9 @@ impl Logs {
         cx.run_own(id);
     }
 
-    /// The newest entry is durable on further members, as far as these stand. If a member was failed
-    /// meanwhile, as many losses as are survived are used up with it, or it is copied once more.
+    /// The newest entry is durable on further members, as far as these stand. If a member was
+    /// failed meanwhile, as many losses as are survived are used up with it, or it is copied once
+    /// more.
     pub(crate) fn copy_done(&mut self, cx: &mut Context, id: JobId, part: CommitPart, slots: &[Slot]) {
         let turn = cx.jobs.get(id).turn;
         cx.jobs.end(id);
@@ -144,9 +146,10 @@ impl Logs {
     ) {
         cx.jobs.end(id);
         let stand = !cx.only_members_lost(failures);
+        let full = slots_without_space(cx, failures);
         let log = self.commits.log();
         log.ring(part).written(false);
-        if log.note_full(cx, failures) || !stand {
+        if log.note_full(full) || !stand {
             // It is written again, to others.
             return;
         }

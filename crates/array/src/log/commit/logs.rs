@@ -1,7 +1,6 @@
 //! The commit log as a value: its streams, the jobs that wait for space or for an entry, and the
 //! entries that are kept.
 
-use crate::context::Context;
 use crate::exec::job::FailedAccess;
 use crate::exec::waiting::WaitList;
 use crate::format::commit_entry::CommitPart;
@@ -101,10 +100,9 @@ pub(crate) struct EntryName {
 impl Streams {
     /// Members that had no space get no entries, if others are enough. Returns whether this is new
     /// for one of them.
-    pub(in crate::log) fn note_full(&mut self, cx: &Context, failures: &[FailedAccess]) -> bool {
+    pub(in crate::log) fn note_full(&mut self, slots: Vec<Slot>) -> bool {
         let before = self.full.len();
-        let full = failures.iter().filter(|failure| failure.fault.is_of_space());
-        for slot in full.filter_map(|failure| cx.roster.slot_of(failure.member)) {
+        for slot in slots {
             if !self.full.contains(&slot) {
                 self.full.push(slot);
             }
@@ -124,8 +122,8 @@ impl Streams {
         self.records.oldest().is_some_and(|oldest| oldest <= last).then_some(last)
     }
 
-    /// Whether an empty entry would say that entries do not count which stand on too few members, or
-    /// which jobs wait to be forgotten.
+    /// Whether an empty entry would say that entries do not count which stand on too few members,
+    /// or which jobs wait to be forgotten.
     pub(in crate::log) fn forgets_with_mark(&self, part: CommitPart) -> bool {
         match part {
             CommitPart::Records => self.records.forgets_with_mark(self.exposed.0.max(self.awaited)),
@@ -209,7 +207,8 @@ impl CommitLogs {
         self.streams.as_ref().expect("an array with a commit log")
     }
 
-    /// The last entry with a record without payload of `region`, if it would be found after a crash.
+    /// The last entry with a record without payload of `region`, if it would be found after a
+    /// crash.
     pub(crate) fn bare_record(&mut self, region: Region) -> Option<u64> {
         let name = self.bare.get(&region).copied()?;
         self.log().ring(name.part).would_be_found(name.number).then_some(name.number)

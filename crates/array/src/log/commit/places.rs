@@ -9,8 +9,8 @@ use crate::log::ring::Ring;
 use crate::roster::SlotState;
 
 /// The slots of the members to which the next entry goes: f + 1 of one parity group, where the code
-/// survives f losses in a group; fewer, if fewer are active. They are the ones with the least to do;
-/// among equals, those whose heads are nearest to the commit log.
+/// survives f losses in a group; fewer, if fewer are active. They are the ones with the least to
+/// do; among equals, those whose heads are nearest to the commit log.
 ///
 /// Members in `full` have no space for an entry: they are left out, if others are enough.
 pub(super) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot> {

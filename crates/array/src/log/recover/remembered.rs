@@ -31,7 +31,8 @@ pub(super) struct Remembered {
 }
 
 impl Remembered {
-    /// The slot from which its payload is read. Another member may have taken one of them meanwhile.
+    /// The slot from which its payload is read. Another member may have taken one of them
+    /// meanwhile.
     pub(super) fn slot(&self, cx: &Context) -> Slot {
         let stands = |slot: &&Slot| cx.roster.member_since(**slot, 0).is_some();
         let slot = self.slots.iter().find(stands).or(self.slots.first());

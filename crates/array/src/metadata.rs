@@ -94,6 +94,8 @@ impl Core {
         let Some(written) = self.durable.superblocks_ended(&mut self.cx, id, failures) else {
             return;
         };
+        // The end of a rebuild may be recorded: entries could stand on more members now.
+        self.logs.look_for_exposed();
         if written.begins {
             self.logs.append_what_waited(&mut self.cx, &mut self.durable);
         }

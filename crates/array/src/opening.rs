@@ -161,8 +161,9 @@ impl Array {
         }
         commits.resize_with(usize::from(geometry.members()), CommitLogContent::default);
         let implausible = implausible(&opening, &commits);
+        let unread = unread_areas(&commits);
         let found = entries_of(assembly, commits);
-        let damaged = redo && is_damaged(assembly, &found);
+        let damaged = redo && is_damaged(assembly, &found, &unread);
         if redo && !superblock.clean {
             unrecoverable(assembly, damaged, &mut map);
         }
@@ -445,13 +446,27 @@ fn entries_of(assembly: &Assembly, commits: Vec<CommitLogContent>) -> FoundLog {
     FoundLog { records: found.records.cleared(), intents: found.intents.cleared() }
 }
 
-/// After a crash: whether entries that count are missing. Each session begins with an entry; if
-/// there is none of the last session, all of its entries are missing.
-fn is_damaged(assembly: &Assembly, found: &FoundLog) -> bool {
+/// The slots whose areas could not be read.
+fn unread_areas(commits: &[CommitLogContent]) -> Vec<Slot> {
+    let unread = (0..).map(Slot::new).zip(commits).filter(|(_, content)| !content.read);
+    unread.map(|(slot, _)| slot).collect()
+}
+
+/// After a crash: whether entries that count are missing, or may be. Each session begins with an
+/// entry; if there is none of the last session, all of its entries are missing. The newest entries
+/// may stand on members alone whose areas cannot be read: no other entry names them.
+fn is_damaged(assembly: &Assembly, found: &FoundLog, unread: &[Slot]) -> bool {
     let superblock = &assembly.superblock;
     let first = first_sequence(superblock.recorded.opened);
     let damaged = |stream: &Found| !stream.whole || stream.newest < first;
-    !superblock.clean && (damaged(&found.records) || damaged(&found.intents))
+    let (gone, layout) = (gone(assembly), assembly.geometry.layout());
+    let hides = |group: u16| {
+        let hidden = layout.slots_of(group).filter(|slot| gone.contains(slot) || unread.contains(slot));
+        let any_unread = layout.slots_of(group).any(|slot| unread.contains(&slot) && !gone.contains(&slot));
+        any_unread && hidden.count() > usize::from(assembly.geometry.fault_tolerance())
+    };
+    let hidden = (0..layout.groups()).any(hides);
+    !superblock.clean && (hidden || damaged(&found.records) || damaged(&found.intents))
 }
 
 /// Whether a member is long enough to have superblocks. If so, the caller can read

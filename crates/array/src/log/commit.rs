@@ -289,8 +289,8 @@ impl Logs {
         for (reservation, record) in reservations.iter().zip(records) {
             self.commit_record(reservation.segment, *record, Some(name));
         }
-        if records.iter().any(|record| record.payload().is_zero()) {
-            self.commits.bare.insert(region, name);
+        for record in records.iter().filter(|record| record.payload().is_zero()) {
+            self.commits.note_bare(region, record.stripe, name.number);
         }
         let log = self.region(region);
         log.landing[log.epoch] += 1;

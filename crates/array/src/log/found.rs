@@ -80,17 +80,18 @@ impl Found {
         }
         all.sort_by_key(|(entry, slot)| (entry.number, *slot));
         let mut entries: Vec<FoundEntry> = Vec::with_capacity(all.len());
+        let mut contradicts = false;
         for (header, slot) in all {
             match entries.last_mut().filter(|last| last.header.number == header.number) {
                 Some(last) if last.header == header => last.slots.push(slot),
-                Some(_) => {}
+                Some(_) => contradicts = true,
                 None => entries.push(FoundEntry { header, slots: vec![slot] }),
             }
         }
         let Some(newest) = entries.last().map(|last| &last.header) else { return Found::default() };
         let (newest, tail, head) = (newest.number, newest.tail, newest.at + newest.length(block).get());
         let last = last.1;
-        match chain(entries, tail) {
+        match chain(entries, tail).filter(|_| !contradicts) {
             Some(entries) => {
                 let floor = entries.first().map_or(head, |oldest| oldest.header.at);
                 Found { entries, newest, head, floor, whole: true, last }

@@ -23,10 +23,10 @@ impl Logs {
         self.commits.orphan(entry);
     }
 
-    /// Passes if no record without payload of `region` would be redone after a crash. Otherwise the
-    /// entries up to it are made superfluous, and `job` goes on then.
-    pub(crate) fn pass_bare_records(&mut self, region: Region, job: JobId) -> bool {
-        let Some(number) = self.commits.bare_record(region) else { return true };
+    /// Passes if no record without payload of this stripe would be redone after a crash. Otherwise
+    /// the entries up to it are made superfluous, and `job` goes on then.
+    pub(crate) fn pass_bare_records(&mut self, (region, stripe): (Region, u32), job: JobId) -> bool {
+        let Some(number) = self.commits.bare_record(region, stripe) else { return true };
         let log = self.commits.log();
         log.awaited = log.awaited.max(number);
         log.forgetting.park(job);

@@ -285,7 +285,9 @@ impl Ring {
     /// Returns whether there were any.
     pub(super) fn release(&mut self, complete: u64) -> bool {
         let before = self.entries.len();
-        while self.entries.front().is_some_and(|entry| entry.is_done(complete)) {
+        let writing = self.writing.as_ref().map(|writing| writing.number);
+        let is_over = |entry: &Entry| entry.is_done(complete) && Some(entry.number) != writing;
+        while self.entries.front().is_some_and(is_over) {
             self.entries.pop_front();
         }
         self.entries.len() < before

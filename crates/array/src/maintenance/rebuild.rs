@@ -172,7 +172,6 @@ impl Maintenance {
         if done == cx.geometry.layout().stripes() && self.rebuild_may_end(cx, durable, logs) {
             self.rebuilds.remove(&slot);
             cx.roster.complete(slot);
-            logs.look_for_exposed();
             durable.await_rebuilt(cx, slot);
             durable.bitmap_mut().resync_again();
         }

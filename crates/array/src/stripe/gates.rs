@@ -275,6 +275,7 @@ impl Stripes {
     ) -> bool {
         let job = cx.jobs.stripe(id);
         let (purpose, region, method) = (job.purpose, job.region, job.logging.method());
+        let stripe = job.window.stripe;
         if purpose == Purpose::Read || !cx.geometry.is_journaled() || !cx.writes {
             return true;
         }
@@ -291,7 +292,7 @@ impl Stripes {
         // to the record of a whole stripe this write would look like a part that was cut off.
         if cx.jobs.stripe(id).blind == Blind::Writes {
             // (Until then others may need the stripe, for example to write parity.)
-            if !cx.lacks_space && !logs.pass_bare_records(region, id) {
+            if !cx.lacks_space && !logs.pass_bare_records(cx.geometry.region_of(stripe), id) {
                 self.let_go_of_stripe(cx, logs, id);
                 cx.jobs.stripe(id).stage = Stage::Lock;
                 return false;

@@ -50,7 +50,8 @@ impl Logs {
         let entry = header.length(block);
         let head = header.content.header_length(block);
         let at = start + Sectors::new(header.at % length.get());
-        let class = if matches!(kind, Kind::CommitMark { .. }) { Class::Metadata } else { Class::Log };
+        let fresh = self.commits.log().part(part).is_fresh();
+        let class = if fresh { Class::Metadata } else { Class::Log };
         let id = cx.jobs.start(kind, class);
         let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;

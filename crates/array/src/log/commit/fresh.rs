@@ -11,9 +11,9 @@ use crate::format::commit_entry::{CommitPart, EntryContent};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
-use crate::log::commit::given_up::slots_without_space;
+use crate::log::commit::given_up::slots_that_failed;
 use crate::log::commit::logs::{Copy, EntryName};
-use crate::log::commit::places::{further_places, is_exposed};
+use crate::log::commit::places::{further_places, is_exposed, places};
 use crate::plan::{Source, Span, Strategy};
 use crate::signal::Signal;
 
@@ -27,8 +27,14 @@ impl Logs {
             return false;
         }
         while let Some(copy) = self.commits.log().copies.pop() {
-            let Some(entry) = self.commits.log().ring(copy.part).entry(copy.number) else { continue };
-            let slots = further_places(cx, durable, entry.slots());
+            let log = self.commits.log();
+            let full = log.full.clone();
+            let Some(entry) = log.ring(copy.part).entry(copy.number) else { continue };
+            // (Perhaps the only member that had it is gone by now.)
+            let slots = match entry.slots() {
+                [] => places(cx, durable, &full),
+                slots => further_places(cx, durable, slots),
+            };
             if !slots.is_empty() {
                 self.write_copy(cx, copy, slots);
                 return true;
@@ -43,7 +49,7 @@ impl Logs {
         let at = start + Sectors::new(at % length.get());
         self.commits.log().copying = true;
         let entry = Sectors::new(bytes.len() as u64 / 512);
-        let id = cx.jobs.start(Kind::CommitCopy { part, slots: slots.clone() }, Class::Metadata);
+        let id = cx.jobs.start(Kind::CommitCopy { part, slots: slots.clone() }, Class::Log);
         let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
         job.metadata = bytes;
@@ -55,9 +61,8 @@ impl Logs {
         cx.run_own(id);
     }
 
-    /// The newest entry is durable on further members, as far as these stand. If a member was
-    /// failed meanwhile, as many losses as are survived are used up with it, or it is copied once
-    /// more.
+    /// The newest entry is durable on further members, as far as these stand. (Those that were
+    /// failed meanwhile are losses that need not be survived once more.)
     pub(crate) fn copy_done(&mut self, cx: &mut Context, id: JobId, part: CommitPart, slots: &[Slot]) {
         let turn = cx.jobs.get(id).turn;
         cx.jobs.end(id);
@@ -106,7 +111,8 @@ impl Logs {
             let ring = log.part(*part);
             let owed = *part == CommitPart::Records && !log.given_up.is_empty() && log.waiting.is_empty();
             let owed = owed || log.forgets_with_mark(*part);
-            let again = !durable.barrier() && (owed || is_exposed(cx, durable, ring.last_slots()));
+            let may = !durable.barrier() && !log.is_stuck(*part);
+            let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
             !ring.is_writing() && (ring.is_fresh() || again)
         };
         let Some(part) = PARTS.into_iter().find(needs) else { return false };
@@ -146,7 +152,7 @@ impl Logs {
     ) {
         cx.jobs.end(id);
         let stand = !cx.only_members_lost(failures);
-        let full = slots_without_space(cx, failures);
+        let full = slots_that_failed(cx, failures);
         let log = self.commits.log();
         log.ring(part).written(false);
         if log.note_full(full) || !stand {
@@ -154,6 +160,10 @@ impl Logs {
             return;
         }
         log.ring(part).give_up_beginning();
+        match part {
+            CommitPart::Records => log.records_stuck = true,
+            CommitPart::Intents => log.intents_stuck = true,
+        }
         self.tell_given_up(cx, part);
         let log = self.commits.log();
         match part {
@@ -177,7 +187,8 @@ impl Logs {
             let log = self.commits.log();
             log.records.lose(slot);
             log.intents.lose(slot);
-            log.unchecked = true;
+            log.full.retain(|other| *other != slot);
+            self.look_for_exposed();
         }
     }
 }

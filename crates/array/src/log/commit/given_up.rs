@@ -10,10 +10,9 @@ use crate::ids::JobId;
 use crate::log::Logs;
 use crate::signal::Signal;
 
-/// The slots whose members had no space for an access.
-pub(super) fn slots_without_space(cx: &Context, failures: &[FailedAccess]) -> Vec<Slot> {
-    let full = failures.iter().filter(|failure| failure.fault.is_of_space());
-    full.filter_map(|failure| cx.roster.slot_of(failure.member)).collect()
+/// The slots whose members stand and could not carry out an access.
+pub(super) fn slots_that_failed(cx: &Context, failures: &[FailedAccess]) -> Vec<Slot> {
+    failures.iter().filter_map(|failure| cx.roster.slot_of(failure.member)).collect()
 }
 
 impl Logs {
@@ -26,7 +25,7 @@ impl Logs {
         jobs: Vec<(JobId, Vec<Record>)>,
         failures: &[FailedAccess],
     ) {
-        let full = slots_without_space(cx, failures);
+        let full = slots_that_failed(cx, failures);
         let log = self.commits.log();
         log.note_full(full);
         for (job, _) in jobs {

@@ -18,6 +18,8 @@ pub(in crate::log) const GROUP: usize = 256;
 /// An entry is closed when it takes about this part of its ring (one sixth). An entry does not wrap
 /// around the end of the ring, so as much may stay unused there.
 pub(in crate::log) const LONGEST: u64 = 6;
+/// So many records without payload are remembered in any case.
+const MANY_BARE: usize = 4_096;
 
 /// The commit log: two streams of entries, one of records and one of intents. Each entry stands on
 /// several members, in the same place of each member's area.
@@ -32,8 +34,10 @@ pub(crate) struct CommitLogs {
     pub(in crate::log) flushing: bool,
     /// Entries that are kept until it is durable that their regions are to be resynced.
     pub(in crate::log) orphans: Vec<EntryName>,
-    /// By region: the last entry with a record without payload.
-    pub(in crate::log) bare: BTreeMap<Region, EntryName>,
+    /// By region and stripe: the number of the last entry with a record without payload.
+    pub(in crate::log) bare: BTreeMap<(Region, u32), u64>,
+    /// With more of them, those of entries that would not be found any more are dropped.
+    pub(in crate::log) many_bare: usize,
 }
 
 /// The streams, and what waits for them.
@@ -53,8 +57,12 @@ pub(in crate::log) struct Streams {
     /// Jobs that wait until entries up to this number would not be found after a crash.
     pub(in crate::log) awaited: u64,
     pub(in crate::log) forgetting: WaitList,
-    /// Slots whose members had no space for an entry.
+    /// Slots whose members stand and could not write an entry.
     pub(in crate::log) full: Vec<Slot>,
+    /// An empty entry could not be written to members that stand: none is tried before members have
+    /// come or gone.
+    pub(in crate::log) records_stuck: bool,
+    pub(in crate::log) intents_stuck: bool,
     /// Newest entries that were found on fewer members than they need.
     pub(in crate::log) copies: Vec<Copy>,
     /// Copies are being written.
@@ -98,8 +106,8 @@ pub(crate) struct EntryName {
 }
 
 impl Streams {
-    /// Members that had no space get no entries, if others are enough. Returns whether this is new
-    /// for one of them.
+    /// Members that could not write an entry get no others, if there are enough without them. Returns
+    /// whether this is new for one of them.
     pub(in crate::log) fn note_full(&mut self, slots: Vec<Slot>) -> bool {
         let before = self.full.len();
         for slot in slots {
@@ -128,6 +136,13 @@ impl Streams {
         match part {
             CommitPart::Records => self.records.forgets_with_mark(self.exposed.0.max(self.awaited)),
             CommitPart::Intents => self.intents.forgets_with_mark(self.exposed.1),
+        }
+    }
+
+    pub(in crate::log) fn is_stuck(&self, part: CommitPart) -> bool {
+        match part {
+            CommitPart::Records => self.records_stuck,
+            CommitPart::Intents => self.intents_stuck,
         }
     }
 
@@ -178,7 +193,9 @@ impl CommitLogs {
             awaited: 0,
             forgetting: WaitList::default(),
             full: Vec::new(),
-            copies: [CommitPart::Records, CommitPart::Intents].into_iter().filter_map(newest).collect(),
+            records_stuck: false,
+            intents_stuck: false,
+            copies: [CommitPart::Intents, CommitPart::Records].into_iter().filter_map(newest).collect(),
             copying: false,
             exposed: (0, 0),
             unchecked: true,
@@ -191,6 +208,7 @@ impl CommitLogs {
             flushing: false,
             orphans: Vec::new(),
             bare: bare_records_of(&found.records).collect(),
+            many_bare: 0,
         }
     }
 
@@ -207,11 +225,21 @@ impl CommitLogs {
         self.streams.as_ref().expect("an array with a commit log")
     }
 
-    /// The last entry with a record without payload of `region`, if it would be found after a
+    /// The last entry with a record without payload of this stripe, if it would be found after a
     /// crash.
-    pub(crate) fn bare_record(&mut self, region: Region) -> Option<u64> {
-        let name = self.bare.get(&region).copied()?;
-        self.log().ring(name.part).would_be_found(name.number).then_some(name.number)
+    pub(crate) fn bare_record(&mut self, region: Region, stripe: u32) -> Option<u64> {
+        let number = self.bare.get(&(region, stripe)).copied()?;
+        self.streams().records.would_be_found(number).then_some(number)
+    }
+
+    /// Entry `number` has a record without payload of this stripe.
+    pub(crate) fn note_bare(&mut self, region: Region, stripe: u32, number: u64) {
+        self.bare.insert((region, stripe), number);
+        if self.bare.len() > self.many_bare.max(MANY_BARE) {
+            let Some(streams) = &self.streams else { return };
+            self.bare.retain(|_, number| streams.records.would_be_found(*number));
+            self.many_bare = self.bare.len() * 2;
+        }
     }
 
     pub(in crate::log) fn entry(&mut self, name: EntryName) -> Option<&mut Entry> {
@@ -336,13 +364,13 @@ impl CommitLogs {
     }
 }
 
-/// The entries among `found` that hold records without payload, in order, each with its region.
-pub(in crate::log) fn bare_records_of(found: &Found) -> impl Iterator<Item = (Region, EntryName)> {
+/// The entries among `found` that hold records without payload, in order, each with its region
+/// and stripe.
+pub(in crate::log) fn bare_records_of(found: &Found) -> impl Iterator<Item = ((Region, u32), u64)> {
     found.entries.iter().flat_map(|FoundEntry { header, .. }| {
-        let name = EntryName { part: CommitPart::Records, number: header.number };
         let bare = header.content.records.iter();
         let bare = bare.filter(|committed| committed.record.payload().is_zero());
-        bare.map(move |committed| (committed.region, name))
+        bare.map(|committed| ((committed.region, committed.record.stripe), header.number))
     })
 }
 
@@ -377,6 +405,8 @@ mod tests {
             awaited: 0,
             forgetting: WaitList::default(),
             full: Vec::new(),
+            records_stuck: false,
+            intents_stuck: false,
             copies: Vec::new(),
             copying: false,
             exposed: (0, 0),

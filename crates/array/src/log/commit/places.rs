@@ -71,14 +71,25 @@ impl Logs {
         streams.exposed_record()
     }
 
-    /// Whether all entries stand on as many members as they can.
+    /// Whether all entries that would be found after a crash stand on enough members for one more
+    /// that joins. Members whose end of the rebuild is not recorded yet are about to count too.
     pub(crate) fn entries_are_protected(&mut self, cx: &Context, durable: &Durable) -> bool {
         self.last_exposed(cx, durable);
         let Some(streams) = &self.commits.streams else { return true };
-        let (records, intents) = streams.exposed;
-        let protected = |ring: &Ring, exposed: u64| {
-            !ring.would_be_found(exposed) && !is_exposed(cx, durable, ring.last_slots())
+        let enough = |slots: &[Slot]| {
+            slots.first().is_some_and(|slot| {
+                let group = cx.geometry.layout().group_of_slot(*slot);
+                let have = active(cx, durable, group).filter(|slot| slots.contains(slot)).count();
+                let whole = |slot: &Slot| cx.roster.state(*slot) == SlotState::Active;
+                let whole = cx.geometry.layout().slots_of(group).filter(whole).count();
+                have >= copies(cx).min(whole)
+            })
         };
+        let protected = |ring: &Ring, exposed: u64| {
+            let mut places = ring.places().map(|(_, slots)| slots);
+            !ring.would_be_found(exposed) && enough(ring.last_slots()) && places.all(enough)
+        };
+        let (records, intents) = streams.exposed;
         protected(&streams.records, records) && protected(&streams.intents, intents)
     }
 
@@ -86,6 +97,7 @@ impl Logs {
     pub(crate) fn look_for_exposed(&mut self) {
         if let Some(streams) = &mut self.commits.streams {
             streams.unchecked = true;
+            (streams.records_stuck, streams.intents_stuck) = (false, false);
         }
     }
 }

@@ -201,6 +201,7 @@ fn heal(mut world: World, may: &mut May, slot: u16, seed: u64) {
     world.settle();
     check(&mut world, may, &story);
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "{story}");
+    lose_another(&mut world, may, slot, &story);
     let data = world.array.geometry().layout().stripe_data().get();
     for at in stripes(&world) {
         let new = payload(&mut Random(seed + at), data);
@@ -215,6 +216,21 @@ fn heal(mut world: World, may: &mut May, slot: u16, seed: u64) {
     world.drain();
     world.settle();
     assert_eq!(check(&mut world, may, &story), 0, "{story}");
+}
+
+/// What is lost costs its stripe no redundancy: when another member fails, and is replaced, nothing
+/// else is lost.
+fn lose_another(world: &mut World, may: &mut May, slot: u16, story: &str) {
+    let story = format!("{story}, another member lost");
+    let other = (slot + 1) % 5;
+    world.array.fail(world.now, Slot::new(other)).unwrap();
+    world.drain();
+    world.settle();
+    check(world, may, &story);
+    world.replace(other);
+    world.settle();
+    check(world, may, &story);
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "{story}");
 }
 
 #[cfg_attr(not(feature = "planted-bugs"), test)]

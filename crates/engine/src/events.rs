@@ -47,6 +47,14 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             at.bytes(),
             stripe.bytes()
         ),
+        Event::BlocksLost { slot, at, length, stripe } => format!(
+            "{} held {} at byte {} of a stripe that was being written when the array stopped, and they are lost. What \
+             the array stores in the stripe at byte {} cannot be read there until it is written anew",
+            member_in(*slot, roster),
+            length.bytes(),
+            at.bytes(),
+            stripe.bytes()
+        ),
         Event::CommitLogDamaged { slot } => format!(
             "the commit log of {} has lost entries, or they have rotted: the regions whose records it holds are \
              resynced from their data; scrub the array, and look after that device",

@@ -25,7 +25,7 @@ use self::member::MemberRecord;
 pub use self::member::{MemberInfo, Traffic};
 use crate::code::UnitSet;
 use crate::effect::Action;
-use crate::format::bad_block_log::Full;
+use crate::format::bad_block_log::{Cause, Full};
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
@@ -139,8 +139,20 @@ impl Roster {
     }
 
     /// Puts blocks on the bad-block log. Returns whether any of them is new.
-    pub(crate) fn list(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
-        self.listed.insert(slot, at, length)
+    pub(crate) fn list(
+        &mut self,
+        cause: Cause,
+        slot: Slot,
+        at: Sector,
+        length: Sectors,
+    ) -> Result<bool, Full> {
+        self.listed.insert(cause, slot, at, length)
+    }
+
+    /// A host has written to these sectors: blocks that were lost come off the bad-block log.
+    /// Returns whether any did.
+    pub(crate) fn note_replaced(&mut self, slot: Slot, at: Sector, length: Sectors) -> bool {
+        self.listed.remove(Cause::Lost, slot, at, length)
     }
 
     /// Takes the state of each member's superblocks, in the order of numbers: the copy to write

@@ -86,7 +86,7 @@ impl Array {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use parlour_units::{Instant, Region, Sector, Sectors, Slot};
 
     use super::*;
@@ -96,9 +96,9 @@ mod tests {
         Opening, Operation, Outcome, Request, SUPERBLOCK, Superblock, Tag, Tuning, create,
     };
 
-    const LENGTH: Sectors = Sectors::new(20_480);
+    pub(crate) const LENGTH: Sectors = Sectors::new(20_480);
 
-    fn identity(number: u8) -> Identity {
+    pub(crate) fn identity(number: u8) -> Identity {
         Identity([number; 16])
     }
 
@@ -118,7 +118,7 @@ mod tests {
     }
 
     /// A new, empty array whose members carry out every effect.
-    fn opened() -> Array {
+    pub(crate) fn opened() -> Array {
         let geometry = geometry();
         let members: Vec<(Identity, Sectors)> =
             (0..5).map(|number| (identity(number + 10), LENGTH)).collect();
@@ -172,19 +172,24 @@ mod tests {
         array
     }
 
-    fn run(array: &mut Array) {
+    pub(crate) fn run(array: &mut Array) {
         while let Some(effect) = array.poll_effect() {
             array.complete(Instant::ZERO, effect.id, Outcome::Done);
         }
     }
 
-    /// An array with one record of region 0 in memory.
-    fn written() -> Array {
-        let mut array = opened();
+    /// Submits a write of the first sector.
+    pub(crate) fn submit_write(array: &mut Array) {
         let buffer: Option<BufferId> = array.reserve(Sectors::new(1));
         let operation = Operation::Write { durable: false };
         let request = Request { tag: Tag(1), operation, at: Sector::ZERO, length: Sectors::new(1), buffer };
         array.submit(Instant::ZERO, request);
+    }
+
+    /// An array with one record of region 0 in memory.
+    pub(crate) fn written() -> Array {
+        let mut array = opened();
+        submit_write(&mut array);
         run(&mut array);
         assert_eq!(array.poll_completion().map(|completion| completion.result), Some(Ok(())));
         assert_eq!(array.log_status().expect("it logs").buffers, 1);

@@ -3,6 +3,7 @@
 use crate::array::Array;
 use crate::core::Core;
 use crate::effect::Class;
+use crate::format::bad_block_log::Cause;
 use crate::format::banks::Banks;
 use crate::format::superblock::Superblock;
 use crate::identity::Identity;
@@ -150,7 +151,14 @@ fn unreadable_stripes(core: &Core) -> Vec<u64> {
             _ => None,
         }
     };
-    let mut stripes: Vec<u64> = core.cx.roster.listed().blocks().filter_map(stripe).collect();
+    let mut stripes: Vec<u64> = {
+        let causes = [Cause::Unreadable, Cause::Lost];
+        causes
+            .into_iter()
+            .flat_map(|cause| core.cx.roster.listed().blocks(cause))
+            .filter_map(stripe)
+            .collect()
+    };
     stripes.sort_unstable();
     stripes.dedup();
     stripes.truncate(100);

@@ -8,6 +8,7 @@ use crate::admin_error::AdminError;
 use crate::code::UnitSet;
 use crate::columns::Columns;
 use crate::core::Core;
+use crate::format::bad_block_log::Cause;
 use crate::roster::SlotState;
 
 impl Core {
@@ -48,7 +49,9 @@ impl Core {
     fn blocks_only_with(&self, slot: Slot) -> u64 {
         let block = self.cx.geometry.block();
         let mut needed = BTreeSet::new();
-        for (other, at) in self.cx.roster.listed().blocks().filter(|(other, _)| *other != slot) {
+        for (other, at) in
+            self.cx.roster.listed().blocks(Cause::Unreadable).filter(|(other, _)| *other != slot)
+        {
             for (window, _) in self.cx.windows_at(other, at, block) {
                 if !self.is_enough_without(window.stripe, window.columns, slot) {
                     needed.insert((other, at));

@@ -63,6 +63,18 @@ pub enum Event {
         /// The first sector of the array in their stripe.
         stripe: Sector,
     },
+    /// A crash cut off a write of a whole stripe, and a member was lost with it: what it held of
+    /// that is lost. Host reads are errors until it is written.
+    BlocksLost {
+        /// The slot.
+        slot: Slot,
+        /// The first sector on the member.
+        at: Sector,
+        /// The length.
+        length: Sectors,
+        /// The first sector of the array in their stripe.
+        stripe: Sector,
+    },
     /// The commit log has lost entries that count: all regions that were in use are resynced.
     CommitLogDamaged,
     /// The log of a region has lost records that count, or holds something else: the region is

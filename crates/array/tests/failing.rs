@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::{Event, FailureCause, Operation};
+use parlour_array::{Event, FailureCause, Operation, RequestError};
 use parlour_units::{Duration, Instant, Slot, Stripe, Unit};
 
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -147,4 +147,24 @@ fn an_unreadable_sector_in_a_long_read_takes_the_memory_of_a_few_repairs() {
     let stripe = setup.unit * u64::from(setup.members) * 512;
     let most = bytes.len() as u64 + stripe * 8;
     assert!(peak <= most, "{peak} bytes were held, and {} are the host's", bytes.len());
+}
+
+/// What a read-only array cannot compute it cannot write anew either.
+#[test]
+fn a_read_of_lost_blocks_in_a_read_only_array_is_answered_and_writes_nothing() {
+    let setup = Setup::named("raid5", 4);
+    let mut world = World::new(&setup, SEED);
+    assert_eq!(world.write_now(0, &payload(&mut Random(SEED), 96)), Ok(()));
+    world.stop();
+    let first = world.array.geometry().data_start().get();
+    let mut disks = world.disks;
+    for disk in &mut disks[..2] {
+        disk.unreadable.extend(first..first + setup.unit);
+    }
+    let before: Vec<Vec<u8>> = disks.iter().map(|disk| disk.bytes.clone()).collect();
+    let opened = World::try_open(&setup, disks, vec![0, 1, 2, 3], Random(1), 7, false, true);
+    let Ok(mut world) = opened else { panic!("it can be read") };
+    assert_eq!(world.read_now(0, 48), Err(RequestError::Lost));
+    world.settle();
+    assert!(world.disks.iter().map(|disk| &disk.bytes).eq(&before), "nothing was written");
 }

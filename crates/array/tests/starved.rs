@@ -298,6 +298,29 @@ fn what_a_member_lacked_that_was_failed_meanwhile_is_no_want_of_the_arrays() {
     }
 }
 
+/// Each copy has the old data or the new: a copy needs no missing one.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_copy_that_finds_no_space_while_another_is_missing_loses_no_block() {
+    for lost in 0..3 {
+        let mut world = World::new(&Setup::named("raid1", 3), SEED);
+        let old = payload(&mut Random(1), 60);
+        world.write_now(0, &old).unwrap();
+        world.settle();
+        world.array.fail(world.now, Slot::new(lost)).unwrap();
+        world.drain();
+        world.settle();
+        world.disk_at((lost + 1) % 3).full = true;
+        let new = payload(&mut Random(2), 60);
+        assert_eq!(world.write_now(0, &new), Err(RequestError::NoSpace));
+        world.settle();
+        let read = world.read_now(0, 60).unwrap();
+        for (at, block) in read.chunks(512).enumerate() {
+            let written = [&old, &new].map(|bytes| &bytes[at * 512..][..512]);
+            assert!(written.contains(&block), "block {at} without member {lost}");
+        }
+    }
+}
+
 /// The array has halted and refuses everything; then it is opened again.
 fn opened_after_halt(mut world: World) -> World {
     assert_eq!(world.array.mode(), Mode::Halted);
@@ -390,7 +413,8 @@ mod planted {
 
     use crate::common::find_each;
 
-    const TESTS: [fn(); 11] = [
+    const TESTS: [fn(); 12] = [
+        super::a_copy_that_finds_no_space_while_another_is_missing_loses_no_block,
         super::a_flush_that_needs_parity_without_memory_is_answered,
         super::a_reintegration_that_finds_no_memory_is_suspended_and_gives_no_record_up,
         super::a_committed_write_whose_data_finds_no_memory_is_redone_after_the_next_opening,

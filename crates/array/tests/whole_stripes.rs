@@ -101,9 +101,8 @@ fn check(world: &mut World, may: &mut May, told: &str) -> u64 {
     lost
 }
 
-/// Whole stripes and single sectors are written; the power is cut a few times, and at one of the
-/// cuts a member is lost.
-fn story(seed: u64) -> Told {
+/// An array whose stripes are written durably. From here on its members have caches.
+fn begun(seed: u64) -> (World, May, Random) {
     let mut random = Random(seed);
     let (mut world, mut may) = (World::new(&setup(), SEED + seed), May::new());
     world.settle();
@@ -115,6 +114,13 @@ fn story(seed: u64) -> Told {
     }
     world.settle();
     world.all_volatile();
+    (world, may, random)
+}
+
+/// Whole stripes and single sectors are written; the power is cut a few times, and at one of the
+/// cuts a member is lost.
+fn story(seed: u64) -> Told {
+    let (mut world, mut may, mut random) = begun(seed);
     let mut told = Told::default();
     let (with_loss, slot) = (random.below(4), random.below(5) as u16);
     for cut in 0..3 {
@@ -195,6 +201,7 @@ fn heal(mut world: World, may: &mut May, slot: u16, seed: u64) {
     world.settle();
     check(&mut world, may, &story);
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "{story}");
+    lose_another(&mut world, may, slot, &story);
     let data = world.array.geometry().layout().stripe_data().get();
     for at in stripes(&world) {
         let new = payload(&mut Random(seed + at), data);
@@ -211,6 +218,21 @@ fn heal(mut world: World, may: &mut May, slot: u16, seed: u64) {
     assert_eq!(check(&mut world, may, &story), 0, "{story}");
 }
 
+/// What is lost costs its stripe no redundancy: when another member fails, and is replaced, nothing
+/// else is lost.
+fn lose_another(world: &mut World, may: &mut May, slot: u16, story: &str) {
+    let story = format!("{story}, another member lost");
+    let other = (slot + 1) % 5;
+    world.array.fail(world.now, Slot::new(other)).unwrap();
+    world.drain();
+    world.settle();
+    check(world, may, &story);
+    world.replace(other);
+    world.settle();
+    check(world, may, &story);
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0, "{story}");
+}
+
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_cut_costs_nothing_but_what_a_lost_member_held_of_what_was_being_written() {
     let (mut lost, mut listed, mut quiet) = (0, 0, 0);
@@ -225,17 +247,7 @@ fn a_cut_costs_nothing_but_what_a_lost_member_held_of_what_was_being_written() {
 
 /// An opening without a member does not come to its end, and the next one finds the member again.
 fn absent_for_a_while(seed: u64) -> bool {
-    let mut random = Random(seed);
-    let (mut world, mut may) = (World::new(&setup(), SEED + seed), May::new());
-    world.settle();
-    for at in stripes(&world) {
-        let data = world.array.geometry().layout().stripe_data().get();
-        let old = payload(&mut random, data);
-        note(&mut may, at, &old, true);
-        world.do_now(Operation::Write { durable: true }, at, data, Some(&old)).0.unwrap();
-    }
-    world.settle();
-    world.all_volatile();
+    let (mut world, mut may, mut random) = begun(seed);
     let slot = random.below(5) as u16;
     let absent = world.disk_at(slot).identity;
     world = cut_off(world, &mut may, &mut random, Some(slot));

@@ -1,7 +1,8 @@
 """Writes numbered blocks through NBD until the server is gone, and finds out later what became of them.
 
 usage: numbered.py write URI LOG SEED     prints a line after each flush; ends when the connection does
-       numbered.py check URI LOG [FIRST COUNT]...
+       numbered.py check URI LOG [--lost]
+       numbered.py rewrite URI LOG        writes the slots that are lost
 
 Each write has a version, and each sector says which slot of 4 KiB it belongs to and which version it is of. What is
 begun and what is done is logged, a line each:
@@ -10,12 +11,17 @@ begun and what is done is logged, a line each:
     done VERSION                     the server has answered
     flush NUMBER, flushed NUMBER     a flush is about to be sent; it is answered
     seen SLOT VERSION...             what `check` has read in a slot, by sector, where several answers were right
+    lost SLOT                        `check` could not read a slot, and that was right
 
 Writes that overlap are never under way together. So of a slot the last version that was done before an answered flush
 began, or that was done with FUA, must be there, or one that was written later; and what was seen once must be seen
 again. Sectors of a slot may differ where the server died while it was being written.
+
+With --lost, a member was lost when the server died: a slot whose write was not answered then may be unreadable. It
+must stay unreadable until it is written again.
 """
 
+import errno
 import random
 import struct
 import sys
@@ -131,19 +137,31 @@ class Slot:
     def __init__(self):
         self.settled = [0] * SECTORS
         self.later = []
+        # It was unreadable before the writes of `later`.
+        self.lost = False
+
+    def lose(self):
+        self.lost, self.later = True, []
+
+    def see(self, versions):
+        self.settled, self.later, self.lost = versions, [], False
 
     def settle(self, version):
-        self.settled = [version] * SECTORS
+        self.settled, self.lost = [version] * SECTORS, False
         self.later = [other for other in self.later if other > version]
 
     def admits(self, versions):
-        return all(found == settled or found in self.later for found, settled in zip(versions, self.settled))
+        """Sectors of a lost slot that nobody has written since have no content that would be right."""
+        return all(
+            found in self.later or (found == settled and not self.lost)
+            for found, settled in zip(versions, self.settled)
+        )
 
 
 def expectations(log, slots):
-    """What may be read, by slot."""
+    """What may be read, by slot, and the versions whose writes were answered."""
     expected = [Slot() for _ in range(slots)]
-    places, done, covered, durable = {}, [], {}, set()
+    places, done, covered, durable, answered = {}, [], {}, set(), set()
 
     def settle(version):
         first, count = places[version]
@@ -161,6 +179,7 @@ def expectations(log, slots):
             if fua:
                 durable.add(version)
         elif word == "done":
+            answered.add(numbers[0])
             if numbers[0] in durable:
                 settle(numbers[0])
             else:
@@ -174,9 +193,10 @@ def expectations(log, slots):
             for version in sorted(covered.pop(numbers[0])):
                 settle(version)
         elif word == "seen":
-            expected[numbers[0]].settled = numbers[1:]
-            expected[numbers[0]].later = []
-    return expected
+            expected[numbers[0]].see(numbers[1:])
+        elif word == "lost":
+            expected[numbers[0]].lose()
+    return expected, answered
 
 
 def versions_in(slot, data):
@@ -192,33 +212,65 @@ def versions_in(slot, data):
     return found
 
 
-def check(disk, log):
-    slots = disk.get_size() // SLOT
-    expected = expectations(log, slots)
-    wrong, at_once = [], MIB // SLOT
-    for begin in range(0, slots, at_once):
-        end = min(begin + at_once, slots)
+def read(disk, begin, end):
+    """The content of each slot; None if it is unreadable."""
+    try:
         data = disk.pread((end - begin) * SLOT, begin * SLOT)
-        for slot in range(begin, end):
-            at = (slot - begin) * SLOT
-            versions = versions_in(slot, data[at:at + SLOT])
-            if not expected[slot].admits(versions):
-                right = f"{expected[slot].settled} or later {expected[slot].later}"
-                wrong.append(f"slot {slot} has versions {versions}, not {right}")
-            elif expected[slot].later:
+    except nbd.Error as error:
+        if error.errnum != errno.EIO:
+            raise
+        if end == begin + 1:
+            return [None]
+        return [content for slot in range(begin, end) for content in read(disk, slot, slot + 1)]
+    return [data[at:at + SLOT] for at in range(0, len(data), SLOT)]
+
+
+def check(disk, log, member_lost):
+    slots = disk.get_size() // SLOT
+    expected, answered = expectations(log, slots)
+    wrong, lost, at_once = [], 0, MIB // SLOT
+    for begin in range(0, slots, at_once):
+        contents = read(disk, begin, min(begin + at_once, slots))
+        for slot, content in enumerate(contents, begin):
+            right = expected[slot]
+            if content is None:
+                cut_off = any(version not in answered for version in right.later)
+                if not (right.lost or (member_lost and cut_off)):
+                    wrong.append(f"slot {slot} is unreadable, not {right.settled} or later {right.later}")
+                lost += 1
+                log.say("lost", slot)
+                continue
+            versions = versions_in(slot, content)
+            if not right.admits(versions):
+                was = "lost" if right.lost else right.settled
+                wrong.append(f"slot {slot} has versions {versions}, not {was} or later {right.later}")
+            elif right.later:
                 log.say("seen", slot, *versions)
     if wrong:
         sys.exit("\n".join(wrong[:10] + [f"{len(wrong)} of {slots} slots are wrong"]))
     written = sum(1 for slot in expected if any(slot.settled) or slot.later)
-    print(f"{written} written slots of {slots} are right")
+    print(f"{written} written slots of {slots} are right, {lost} of them unreadable")
+
+
+def rewrite(disk, log):
+    expected, _ = expectations(log, disk.get_size() // SLOT)
+    version = log.last("write")
+    for number, slot in enumerate(expected):
+        if slot.lost:
+            version += 1
+            log.say("write", version, number, 1, 1)
+            disk.pwrite(image(number, 1, version), number * SLOT, nbd.CMD_FLAG_FUA)
+            log.say("done", version)
 
 
 def main():
     command, uri, path, *rest = sys.argv[1:]
     log = Log(path)
     disk = connect(uri)
+    if command == "rewrite":
+        return rewrite(disk, log)
     if command == "check":
-        return check(disk, log)
+        return check(disk, log, rest == ["--lost"])
     try:
         Writer(disk, log, int(rest[0])).run()
     except nbd.Error as error:

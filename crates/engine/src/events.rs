@@ -47,6 +47,14 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             at.bytes(),
             stripe.bytes()
         ),
+        Event::BlocksLost { slot, at, length, stripe } => format!(
+            "{} held {} at byte {} of a stripe that was being written when the array stopped, and they are lost. What \
+             the array stores in the stripe at byte {} cannot be read there until it is written anew",
+            member_in(*slot, roster),
+            length.bytes(),
+            at.bytes(),
+            stripe.bytes()
+        ),
         Event::CommitLogDamaged => {
             "the commit log has lost entries, or they have rotted on all members: the regions \
              that were in use are resynced from their data; scrub the array, and look after the devices"

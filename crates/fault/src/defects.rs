@@ -22,6 +22,8 @@ pub(crate) struct Defects {
     wrong_parity: BTreeSet<(Stripe, u64)>,
     /// The entries of the array's bad-block log: stripes, and columns in sectors.
     given_up: BTreeSet<(Stripe, u64)>,
+    /// Sectors of the array that it called lost.
+    lost: BTreeSet<u64>,
     /// Columns of stripes of which all data was being written when the array crashed. If a member
     /// is gone too, its part may be lost.
     cut_off: BTreeSet<(Stripe, u64)>,
@@ -143,6 +145,20 @@ impl Defects {
         !self.given_up.is_empty()
     }
 
+    /// The array has called a sector lost.
+    pub(crate) fn lose(&mut self, sector: u64) {
+        self.lost.insert(sector);
+    }
+
+    pub(crate) fn lost_any_of(&self, sectors: std::ops::Range<u64>) -> bool {
+        self.lost.range(sectors).next().is_some()
+    }
+
+    /// Whether the array gave something up or called it lost.
+    pub(crate) fn cost_any(&self) -> bool {
+        self.gave_up_any() || !self.lost.is_empty()
+    }
+
     /// All data at these columns was being written when the array crashed.
     pub(crate) fn set_cut_off(&mut self, columns: BTreeSet<(Stripe, u64)>) {
         self.cut_off = columns;
@@ -164,6 +180,7 @@ impl Defects {
     /// The array's bad-block log is empty.
     pub(crate) fn forget_given_up(&mut self) {
         self.given_up.clear();
+        self.lost.clear();
     }
 
     /// Whether the array may report a member as older, or a log as damaged.

@@ -125,7 +125,9 @@ impl Volume {
 
     /// Counts frequent events. Returns all others, for people to read.
     pub(crate) fn notable(&mut self, event: Event) -> Option<Event> {
-        let Event::BadBlocksRecorded { length, .. } = event else { return Some(event) };
+        let (Event::BadBlocksRecorded { length, .. } | Event::BlocksLost { length, .. }) = event else {
+            return Some(event);
+        };
         self.listed += length;
         None
     }

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::effect::Class;
 use crate::exec::progress::Progress;
 use crate::exec::waiting::WaitList;
-use crate::format::bad_block_log::{BadBlockLog, Full};
+use crate::format::bad_block_log::{BadBlockLog, Cause, Full};
 use crate::format::banks::{Banks, Newest, sequence_of_session};
 use crate::geometry::Geometry;
 use crate::ids::JobId;
@@ -157,31 +157,48 @@ impl BadBlocks {
 
 /// Puts blocks of `unit` that cannot be computed on the list, if there is room.
 pub(crate) fn record(cx: &mut Context, window: Window, unit: Unit) -> Result<(), Full> {
-    if !cx.writes {
-        return Err(Full);
-    }
-    if let Some((slot, at)) = insert(cx, window, unit)? {
-        let length = window.columns.length();
-        let stripe = Sector::ZERO + cx.geometry.layout().stripe_data() * window.stripe.get();
-        cx.events.push_back(Event::BadBlocksRecorded { slot, at, length, stripe });
-    }
-    Ok(())
+    record_for(cx, Cause::Unreadable, window, unit)
+}
+
+/// Puts blocks of a data unit on the list whose content is lost, if there is room. What stands in
+/// their place, or is computed for it, fits the check units.
+pub(crate) fn record_lost(cx: &mut Context, window: Window, unit: Unit) -> Result<(), Full> {
+    record_for(cx, Cause::Lost, window, unit)
 }
 
 /// Puts blocks on the list, if there is room, that could not be read when they were to be compared
 /// after a crash: if they become readable later, it is not known which version they hold. If they
 /// can be computed from the rest of the stripe, nothing is lost.
 pub(crate) fn record_uncompared(cx: &mut Context, window: Window, unit: Unit) -> Result<(), Full> {
-    insert(cx, window, unit).map(drop)
+    insert(cx, Cause::Unreadable, window, unit).map(drop)
+}
+
+fn record_for(cx: &mut Context, cause: Cause, window: Window, unit: Unit) -> Result<(), Full> {
+    if !cx.writes {
+        return Err(Full);
+    }
+    if let Some((slot, at)) = insert(cx, cause, window, unit)? {
+        let length = window.columns.length();
+        let stripe = Sector::ZERO + cx.geometry.layout().stripe_data() * window.stripe.get();
+        cx.events.push_back(match cause {
+            Cause::Unreadable => Event::BadBlocksRecorded { slot, at, length, stripe },
+            Cause::Lost => Event::BlocksLost { slot, at, length, stripe },
+        });
+    }
+    Ok(())
 }
 
 /// Puts blocks on the list. Returns where they are, if any was new.
-fn insert(cx: &mut Context, window: Window, unit: Unit) -> Result<Option<(Slot, Sector)>, Full> {
+fn insert(
+    cx: &mut Context,
+    cause: Cause,
+    window: Window,
+    unit: Unit,
+) -> Result<Option<(Slot, Sector)>, Full> {
     if cx.geometry.bad_block_log_at(0).is_none() {
         return Err(Full);
     }
-    let location = cx.roster.current_location(cx.geometry.layout().locate(window.stripe, unit));
-    let at = cx.geometry.absolute(location.at + window.columns.from);
-    let any = cx.roster.list(location.slot, at, window.columns.length())?;
-    Ok(any.then_some((location.slot, at)))
+    let (slot, at) = cx.location_of(window, unit);
+    let any = cx.roster.list(cause, slot, at, window.columns.length())?;
+    Ok(any.then_some((slot, at)))
 }

@@ -83,3 +83,38 @@ impl Durable {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use parlour_units::Region;
+
+    use super::*;
+    use crate::format::bitmap::Bits;
+    use crate::identity::Identity;
+
+    #[test]
+    fn regions_are_marked_out_of_sync_for_an_absent_member_that_may_return_alone() {
+        let (dirty, resync) = (Region::new(1), Region::new(2));
+        let mut found = StoredBitmap {
+            sequence: 1,
+            dirty: Bits::new(4),
+            resync: Bits::new(4),
+            out_of_sync: Bits::new(4),
+        };
+        found.dirty.set(dirty);
+        found.resync.set(resync);
+        let kept = Some(Kept::from_entry(1, 1, 1));
+        let cases = [
+            (SlotState::Failed, kept, vec![dirty, resync]),
+            (SlotState::Failed, None, vec![]),
+            (SlotState::Active, None, vec![]),
+        ];
+        for (state, keeps, expected) in cases {
+            let standing = Standing { info: None, state, identity: Identity::NONE, keeps };
+            let mut map = found.clone();
+            merge_out_of_sync(&mut map, &[standing]);
+            let marked: Vec<Region> = map.out_of_sync.iter().collect();
+            assert_eq!(marked, expected, "{state:?} {keeps:?}");
+        }
+    }
+}

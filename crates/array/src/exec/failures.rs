@@ -27,6 +27,13 @@ impl Context {
         slot.map_or_else(Vec::new, |slot| self.windows_at(slot, failure.at, failure.length))
     }
 
+    /// Where a part of a unit is stored.
+    pub(crate) fn location_of(&self, window: Window, unit: Unit) -> (Slot, Sector) {
+        let home = self.geometry.layout().locate(window.stripe, unit);
+        let Location { slot, at } = self.roster.current_location(home);
+        (slot, self.geometry.absolute(at + window.columns.from))
+    }
+
     /// The parts of units that are stored in these sectors of the data area of `slot`.
     pub(crate) fn windows_at(&self, slot: Slot, at: Sector, length: Sectors) -> Vec<(Window, Unit)> {
         let layout = self.geometry.layout();

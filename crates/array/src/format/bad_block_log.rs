@@ -6,6 +6,11 @@
 //! taken for data. A block is also listed if it could not be read when it was to be compared with
 //! its records after a crash: if it becomes readable later, it is not known which version it holds.
 //!
+//! A block of data is *lost* if its content is gone for good, but what stands in its place fits the
+//! check units of its stripe. Hosts get an error until they write to it; the array itself uses the
+//! place as any other. So the rest of the stripe keeps its redundancy, and a rebuild or a repair
+//! leaves the block on the list.
+//!
 //! The list is stored on all members. Invariants:
 //! - A block's addition to the list is durable before any superblock contains a statement that
 //!   would be wrong without it (the progress of a rebuild), and before a write that makes parity
@@ -26,6 +31,8 @@ const HEADER_BYTES: usize = 64;
 const BLOCK_BYTES: usize = 8;
 /// Bits for the sector of a block.
 const SECTOR_BITS: u32 = 48;
+/// Marks a block that is lost. No member has so many sectors.
+const LOST: u64 = 1 << (SECTOR_BITS - 1);
 
 /// Length of an encoded list; each member holds two.
 pub(crate) const BAD_BLOCK_LOG_LENGTH: Sectors = Sectors::new(64);
@@ -34,7 +41,15 @@ pub(crate) const BAD_BLOCK_LOG_LENGTH: Sectors = Sectors::new(64);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadBlockLog {
     block: Sectors,
-    blocks: BTreeSet<(Slot, Sector)>,
+    unreadable: BTreeSet<(Slot, Sector)>,
+    lost: BTreeSet<(Slot, Sector)>,
+}
+
+/// Why a block is on the list: see the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    Unreadable,
+    Lost,
 }
 
 impl BadBlockLog {
@@ -44,60 +59,94 @@ impl BadBlockLog {
     const ROOM: usize = (BAD_BLOCK_LOG_LENGTH.get() as usize * 512 - HEADER_BYTES) / BLOCK_BYTES;
 
     pub(crate) fn new(block: Sectors) -> BadBlockLog {
-        BadBlockLog { block, blocks: BTreeSet::new() }
+        BadBlockLog { block, unreadable: BTreeSet::new(), lost: BTreeSet::new() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
+        self.unreadable.is_empty() && self.lost.is_empty()
     }
 
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Slot, Sector)> + '_ {
-        self.blocks.iter().copied()
+    pub(crate) fn blocks(&self, cause: Cause) -> impl Iterator<Item = (Slot, Sector)> + '_ {
+        self.of(cause).iter().copied()
+    }
+
+    /// Entries of the list. (A block that is lost may be unreadable as well.)
+    fn length(&self) -> usize {
+        self.unreadable.len() + self.lost.len()
     }
 
     /// Sectors on the list.
     pub(crate) fn sectors(&self) -> Sectors {
-        self.block * self.blocks.len() as u64
+        self.block * self.length() as u64
     }
 
     /// Sectors that may still be put on the list.
     pub(crate) fn room(&self) -> Sectors {
-        self.block * BadBlockLog::LIMIT.saturating_sub(self.blocks.len()) as u64
+        self.block * BadBlockLog::LIMIT.saturating_sub(self.length()) as u64
     }
 
-    /// Whether some of these sectors are on the list.
-    pub(crate) fn overlaps(&self, slot: Slot, at: Sector, length: Sectors) -> bool {
+    /// The blocks in these sectors that are on the list for `cause`.
+    pub(crate) fn among(
+        &self,
+        cause: Cause,
+        slot: Slot,
+        at: Sector,
+        length: Sectors,
+    ) -> impl Iterator<Item = Sector> + '_ {
         let first = Sector::ZERO + at.from_start().round_down(self.block);
-        self.blocks.range((slot, first)..(slot, at + length)).next().is_some()
+        self.of(cause).range((slot, first)..(slot, at + length)).map(|(_, at)| *at)
     }
 
     /// Puts blocks on the list. Returns whether any was new. Fails if there is no room.
-    pub(crate) fn insert(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
+    pub(crate) fn insert(
+        &mut self,
+        cause: Cause,
+        slot: Slot,
+        at: Sector,
+        length: Sectors,
+    ) -> Result<bool, Full> {
+        let listed = self.of(cause);
         let new: Vec<(Slot, Sector)> =
-            self.blocks_of(slot, at, length).filter(|block| !self.blocks.contains(block)).collect();
-        if self.blocks.len() + new.len() > BadBlockLog::LIMIT {
+            self.blocks_of(slot, at, length).filter(|block| !listed.contains(block)).collect();
+        if self.length() + new.len() > BadBlockLog::LIMIT {
             return Err(Full);
         }
         let any = !new.is_empty();
-        self.blocks.extend(new);
+        self.of_mut(cause).extend(new);
         Ok(any)
     }
 
-    /// Takes blocks off the list. Returns whether any was on it.
-    pub(crate) fn remove(&mut self, slot: Slot, at: Sector, length: Sectors) -> bool {
-        let before = self.blocks.len();
-        for block in self.blocks_of(slot, at, length) {
-            self.blocks.remove(&block);
-        }
-        self.blocks.len() < before
+    /// Takes blocks off the list that are on it for `cause`. Returns whether any was.
+    pub(crate) fn remove(&mut self, cause: Cause, slot: Slot, at: Sector, length: Sectors) -> bool {
+        let blocks = self.blocks_of(slot, at, length);
+        let listed = self.of_mut(cause);
+        let before = listed.len();
+        blocks.for_each(|block| _ = listed.remove(&block));
+        listed.len() < before
     }
 
     pub(crate) fn retain(&mut self, keep: impl Fn(Slot, Sector) -> bool) {
-        self.blocks.retain(|(slot, at)| keep(*slot, *at));
+        self.unreadable.retain(|(slot, at)| keep(*slot, *at));
+        self.lost.retain(|(slot, at)| keep(*slot, *at));
     }
 
     pub(crate) fn merge(&mut self, other: &BadBlockLog) {
-        self.blocks.extend(&other.blocks);
+        self.unreadable.extend(&other.unreadable);
+        self.lost.extend(&other.lost);
+    }
+
+    fn of(&self, cause: Cause) -> &BTreeSet<(Slot, Sector)> {
+        match cause {
+            Cause::Unreadable => &self.unreadable,
+            Cause::Lost => &self.lost,
+        }
+    }
+
+    fn of_mut(&mut self, cause: Cause) -> &mut BTreeSet<(Slot, Sector)> {
+        match cause {
+            Cause::Unreadable => &mut self.unreadable,
+            Cause::Lost => &mut self.lost,
+        }
     }
 
     fn blocks_of(
@@ -117,11 +166,11 @@ impl BadBlockLog {
     /// The bytes of the list as they are stored on members.
     pub(crate) fn encode(&self, array: Identity, sequence: u64) -> Vec<u8> {
         let mut out = Writer::new(BAD_BLOCK_LOG_LENGTH.bytes().as_usize());
-        out.bytes(&MAGIC).u32(0).u32(self.blocks.len() as u32).bytes(&array.0).u64(sequence);
+        out.bytes(&MAGIC).u32(0).u32(self.length() as u32).bytes(&array.0).u64(sequence);
         out.seek(HEADER_BYTES);
-        for (slot, at) in &self.blocks {
-            out.u64(u64::from(slot.get()) << SECTOR_BITS | at.get());
-        }
+        let word = |(slot, at): &(Slot, Sector)| u64::from(slot.get()) << SECTOR_BITS | at.get();
+        self.unreadable.iter().for_each(|block| _ = out.u64(word(block)));
+        self.lost.iter().for_each(|block| _ = out.u64(word(block) | LOST));
         out.sealed(CHECKSUM_AT)
     }
 
@@ -140,11 +189,13 @@ impl BadBlockLog {
         }
         let sequence = Some(from.u64()).filter(|sequence| *sequence < 1 << 63)?;
         from.seek(HEADER_BYTES);
-        let blocks = (0..count).map(|_| {
-            let word = from.u64();
-            (Slot::new((word >> SECTOR_BITS) as u16), Sector::new(word & ((1 << SECTOR_BITS) - 1)))
-        });
-        Some((sequence, BadBlockLog { block, blocks: blocks.collect() }))
+        let mut list = BadBlockLog::new(block);
+        for word in (0..count).map(|_| from.u64()) {
+            let cause = if word & LOST == 0 { Cause::Unreadable } else { Cause::Lost };
+            let block = (Slot::new((word >> SECTOR_BITS) as u16), Sector::new(word & (LOST - 1)));
+            list.of_mut(cause).insert(block);
+        }
+        Some((sequence, list))
     }
 }
 
@@ -153,15 +204,18 @@ impl BadBlockLog {
 pub struct BadBlockLogContent {
     /// Rises with each write.
     pub sequence: u64,
-    /// Blocks: the slot, and the first sector on the member there.
+    /// Blocks that count as unreadable: the slot, and the first sector on the member there.
     pub blocks: Vec<(Slot, Sector)>,
+    /// Blocks whose content is lost, in the same way. What stands there fits the check units.
+    pub lost: Vec<(Slot, Sector)>,
 }
 
 impl BadBlockLogContent {
     /// The list in `bytes`, if it is intact and belongs to `array`.
     pub fn decode(bytes: &[u8], array: Identity) -> Option<BadBlockLogContent> {
         let (sequence, list) = BadBlockLog::decode(bytes, array, Sectors::new(1))?;
-        Some(BadBlockLogContent { sequence, blocks: list.blocks().collect() })
+        let blocks = |cause| list.blocks(cause).collect();
+        Some(BadBlockLogContent { sequence, blocks: blocks(Cause::Unreadable), lost: blocks(Cause::Lost) })
     }
 }
 
@@ -177,13 +231,20 @@ mod tests {
     fn a_list_survives_encoding_and_a_damaged_one_is_not_believed() {
         let (slot, at, block) = (Slot::new(3), Sector::new(2_048), Sectors::new(8));
         let mut list = BadBlockLog::new(block);
-        assert_eq!(list.insert(slot, at, block * 3), Ok(true));
-        assert_eq!(list.insert(slot, at + block, block), Ok(false), "it is on the list");
-        assert!(list.remove(slot, at + block, block));
-        assert!(list.overlaps(slot, at + Sectors::new(7), Sectors::new(1)));
-        assert!(!list.overlaps(slot, at + block, block), "it was taken off");
-        assert!(!list.overlaps(Slot::new(2), at, block * 3), "another place's");
+        assert_eq!(list.insert(Cause::Unreadable, slot, at, block * 3), Ok(true));
+        assert_eq!(list.insert(Cause::Unreadable, slot, at + block, block), Ok(false), "it is on the list");
+        assert!(list.remove(Cause::Unreadable, slot, at + block, block));
+        let among = |list: &BadBlockLog, cause, slot, at, length| {
+            list.among(cause, slot, at, length).collect::<Vec<Sector>>()
+        };
+        let unreadable = Cause::Unreadable;
+        assert_eq!(among(&list, unreadable, slot, at + Sectors::new(7), Sectors::new(1)), [at]);
+        assert_eq!(among(&list, unreadable, slot, at + block, block), [], "it was taken off");
+        assert_eq!(among(&list, unreadable, Slot::new(2), at, block * 3), [], "another place's");
         assert_eq!(list.sectors(), block * 2);
+        assert_eq!(list.insert(Cause::Lost, slot, at + block, block), Ok(true));
+        assert_eq!(among(&list, unreadable, slot, at + block, block), [], "it is lost only");
+        assert_eq!(among(&list, Cause::Lost, slot, at, block * 3), [at + block]);
         let array = Identity([3; 16]);
         let mut bytes = list.encode(array, 9);
         assert_eq!(BadBlockLog::decode(&bytes, array, block), Some((9, list)));
@@ -196,7 +257,7 @@ mod tests {
     fn a_list_that_fills_its_place_on_a_member_is_read_back() {
         let mut list = BadBlockLog::new(Sectors::new(1));
         (0..BadBlockLog::ROOM as u64).for_each(|at| {
-            list.blocks.insert((Slot::new(1), Sector::new(at)));
+            list.unreadable.insert((Slot::new(1), Sector::new(at)));
         });
         let bytes = list.encode(Identity([3; 16]), 9);
         assert_eq!(BadBlockLog::decode(&bytes, Identity([3; 16]), list.block), Some((9, list)));
@@ -221,9 +282,9 @@ mod tests {
         let block = Sectors::new(1);
         let mut list = BadBlockLog::new(block);
         let most = Sectors::new(BadBlockLog::LIMIT as u64);
-        assert_eq!(list.insert(Slot::new(0), Sector::new(0), most), Ok(true));
-        assert_eq!(list.insert(Slot::new(1), Sector::new(0), block), Err(Full));
+        assert_eq!(list.insert(Cause::Unreadable, Slot::new(0), Sector::new(0), most), Ok(true));
+        assert_eq!(list.insert(Cause::Unreadable, Slot::new(1), Sector::new(0), block), Err(Full));
         assert_eq!(list.sectors(), most);
-        assert_eq!(list.insert(Slot::new(0), Sector::new(5), block), Ok(false));
+        assert_eq!(list.insert(Cause::Unreadable, Slot::new(0), Sector::new(5), block), Ok(false));
     }
 }

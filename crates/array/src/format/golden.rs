@@ -12,7 +12,7 @@ use std::{env, fs};
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 use crate::columns::Columns;
-use crate::format::bad_block_log::BadBlockLog;
+use crate::format::bad_block_log::{BadBlockLog, Cause};
 use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
 use crate::format::commit_entry::{Change, Committed, EntryContent, EntryHeader, Intent};
 use crate::format::segment::{Header, Record, RecordKind};
@@ -107,8 +107,9 @@ fn table() -> [TableEntry; 4] {
 fn list() -> BadBlockLog {
     let mut list = BadBlockLog::new(BLOCK);
     for (slot, at) in [(0, 4_096), (3, 1 << 40)] {
-        list.insert(Slot::new(slot), Sector::new(at), BLOCK).expect("there is room");
+        list.insert(Cause::Unreadable, Slot::new(slot), Sector::new(at), BLOCK).expect("there is room");
     }
+    list.insert(Cause::Lost, Slot::new(2), Sector::new(8_192), BLOCK).expect("there is room");
     list
 }
 

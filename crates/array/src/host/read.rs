@@ -35,6 +35,10 @@ impl Hosts {
             self.recovery_waiters.push(host);
             return;
         }
+        if self.reads_lost(core, request) {
+            self.get(host).error.get_or_insert(RequestError::Lost);
+            return;
+        }
         let mut reads = std::mem::take(&mut self.reads);
         let mut found = std::mem::take(&mut self.pieces);
         let mut missing = false;
@@ -66,6 +70,25 @@ impl Hosts {
         if missing {
             self.begin_degraded_reads(core, host, request);
         }
+    }
+
+    /// Whether some of the request's blocks are lost.
+    fn reads_lost(&self, core: &Core, request: Request) -> bool {
+        let listed = core.cx.roster.listed();
+        if listed.list().is_empty() {
+            return false;
+        }
+        let mut found = Vec::new();
+        let columns = Columns::new(Sectors::ZERO, core.cx.geometry.layout().unit_length());
+        self.stripes_of(core, request).any(|stripe| {
+            let window = Window { stripe, columns };
+            pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
+            found.iter().any(|piece| {
+                let window = Window { stripe, columns: piece.columns };
+                let (slot, at) = core.cx.location_of(window, piece.unit);
+                listed.lost(slot, at, piece.columns.length()).next().is_some()
+            })
+        })
     }
 
     /// Whether data that is read now might change after a crash. That is so if a region is still to

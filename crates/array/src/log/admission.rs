@@ -32,7 +32,7 @@ impl Logs {
         Admission::Granted
     }
 
-    /// The job has ended, or is logged in another way.
+    /// The job has ended. (Until then its record counts, however it goes on.)
     pub(in crate::log) fn end_risk(&mut self, cx: &mut Context, id: JobId) {
         let at_risk = std::mem::take(&mut cx.jobs.stripe(id).logging.at_risk);
         if !at_risk.is_zero() {

@@ -29,7 +29,7 @@
 
 pub(super) mod entry;
 mod fresh;
-mod given_up;
+pub(super) mod given_up;
 pub(super) mod logs;
 mod places;
 mod space;

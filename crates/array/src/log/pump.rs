@@ -102,3 +102,19 @@ impl Logs {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::commands::tests::written;
+
+    #[test]
+    fn a_buffer_that_is_not_full_is_appended_only_if_no_other_work_frees_one() {
+        let mut array = written();
+        let core = &mut array.rooms.core;
+        core.logs.running = 1;
+        assert!(!core.logs.relieve_pool(&mut core.cx, &mut core.durable), "a reintegration frees one");
+        core.logs.running = 0;
+        assert!(core.logs.relieve_pool(&mut core.cx, &mut core.durable));
+        assert_eq!(core.cx.counters.short_segments, 1);
+    }
+}

@@ -9,7 +9,8 @@
 //!
 //! The record of a whole stripe that is written in place has no payload. If a crash has cut off
 //! such a write, units that lack it are computed from those that have it. Where too few have it,
-//! data stays old or new, sector by sector, and check units are computed from that.
+//! data stays old or new, sector by sector, what is missing is lost, and check units are computed
+//! from that.
 //!
 //! For parity that was being rewritten in place, the checksums of an intent show which sectors are
 //! already new: these are left alone when the reintegration is done again.
@@ -22,7 +23,7 @@ pub(super) mod redo;
 pub(super) mod remembered;
 mod zeroed;
 
-use self::cut_off::{CutOff, Repaired};
+use self::cut_off::{CutOff, Settled};
 use self::redo::{Redo, Run, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -252,10 +253,10 @@ impl Logs {
                 changed.extend(runs);
                 continue;
             }
-            let Repaired { runs, undetermined } = sector.repair_checks(cx, &mut plan);
+            let Settled { runs, lost } = sector.settle(cx, &mut plan);
             changed.extend(runs);
             verdict.torn = true;
-            verdict.undetermined.extend(undetermined);
+            verdict.lost.extend(lost);
         }
         plan.next_phase();
         changed.sort_unstable();
@@ -282,11 +283,11 @@ impl Logs {
     fn redone(&mut self, cx: &mut Context, durable: &mut Durable, redo: Redo) {
         let Redo { region, stripes, goes_on, buffers, found, .. } = redo;
         buffers.into_iter().for_each(|buffer| cx.buffers.release(buffer));
-        let Verdict { torn, undetermined, .. } = found.expect("the data was compared");
+        let Verdict { torn, lost, .. } = found.expect("the data was compared");
         let log = self.region(region);
         let recovery = log.recovery.as_mut().expect("it was redone");
         recovery.torn |= torn;
-        recovery.undetermined.extend(undetermined);
+        recovery.lost.extend(lost);
         match stripes.last_key_value() {
             Some((last, _)) if goes_on => {
                 recovery.redone = last + 1;
@@ -311,13 +312,13 @@ impl Logs {
         self.await_settled(cx, durable, region);
     }
 
-    /// Puts blocks that are undetermined on the bad-block log, and waits for a table that says that
+    /// Puts blocks that are lost on the bad-block log, and waits for a table that says that
     /// the region is redone. Members whose exclusion is not durable would be believed after a
     /// crash: until then, nothing of this is said.
     fn await_settled(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
         let mut settling = Settling::Unlisted;
         if !durable.barrier() {
-            if self.list_undetermined(cx, region).is_err() {
+            if self.list_lost(cx, region).is_err() {
                 return self.give_log_up(cx, durable, region);
             }
             settling = Settling::Listed;
@@ -327,14 +328,14 @@ impl Logs {
         durable.await_table(region);
     }
 
-    /// Check units of a stripe whose write was cut off do not say what a missing unit held: they go
-    /// on the bad-block log. So the blocks that were being written are lost and nothing else.
-    fn list_undetermined(&mut self, cx: &mut Context, region: Region) -> Result<(), Full> {
+    /// What a missing unit held of a stripe whose write was cut off is lost: it goes on the
+    /// bad-block log.
+    fn list_lost(&mut self, cx: &mut Context, region: Region) -> Result<(), Full> {
         let recovery = self.region(region).recovery.as_mut().expect("it was redone");
-        let undetermined = std::mem::take(&mut recovery.undetermined);
-        undetermined.into_iter().try_for_each(|(stripe, check, from)| {
+        let lost = std::mem::take(&mut recovery.lost);
+        lost.into_iter().try_for_each(|(stripe, unit, from)| {
             let window = block_window(cx, region, stripe, from);
-            bad_blocks::record(cx, window, check)
+            bad_blocks::record_lost(cx, window, unit)
         })
     }
 
@@ -474,7 +475,7 @@ impl Logs {
         }
         recovery.block_by_block |= failures.iter().any(|failure| failure.fault == Fault::Unreadable);
         (recovery.redone, recovery.torn) = (0, false);
-        recovery.undetermined.clear();
+        recovery.lost.clear();
     }
 }
 

@@ -240,3 +240,30 @@ impl Logs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use parlour_units::{Instant, Region};
+
+    use crate::commands::tests::{submit_write, written};
+    use crate::effect::{Class, Outcome};
+
+    #[test]
+    fn records_that_are_written_during_a_reintegration_are_newer() {
+        let (mut array, region) = (written(), Region::new(0));
+        array.rooms.change(Instant::ZERO, |rooms| {
+            let core = &mut rooms.core;
+            core.logs.start_reintegration(&mut core.cx, &mut core.durable, region);
+        });
+        assert!(!array.rooms.core.logs.has_newer_records(region));
+        submit_write(&mut array);
+        while let Some(effect) = array.poll_effect() {
+            // The reintegration stays under way.
+            if effect.class != Class::Log {
+                array.complete(Instant::ZERO, effect.id, Outcome::Done);
+            }
+        }
+        assert_eq!(array.poll_completion().map(|completion| completion.result), Some(Ok(())));
+        assert!(array.rooms.core.logs.has_newer_records(region));
+    }
+}

@@ -1,4 +1,5 @@
-//! A circular log of entries on a member: where entries are placed, and which of them still count.
+//! A stream of entries in areas of members: where entries are placed, and which of them still
+//! count. An entry has the same place in the area of each member on which it stands.
 //!
 //! Invariants:
 //! - Entries are placed in the order of their numbers.
@@ -71,7 +72,7 @@ impl Entry {
     }
 }
 
-/// One of the two rings of a member's commit log.
+/// One of the two streams.
 #[derive(Debug)]
 pub(super) struct Ring {
     length: u64,
@@ -86,7 +87,8 @@ pub(super) struct Ring {
     last_slots: Vec<Slot>,
     /// The start of the oldest entry that counts, as the last written entry names it.
     floor: u64,
-    /// The number of that entry.
+    /// The number of that entry; 0 until an entry of this session is written: up to then, what the
+    /// session before forgot last may be found once more.
     tail: u64,
     /// The entry that is being written.
     writing: Option<Writing>,
@@ -153,7 +155,7 @@ impl Ring {
             // If a crash comes before this session has begun, that entry is still the newest, and
             // the array is no longer marked clean.)
             floor: found.floor.min(head),
-            tail: found.entries.first().map_or(0, |entry| entry.header.number),
+            tail: 0,
             entries,
             writing: None,
             fresh: true,
@@ -222,6 +224,7 @@ impl Ring {
         let start = self.start(length.get(), self.length).or(forgotten.then_some(self.head));
         let at = start.expect("space is reserved before it is used");
         assert!(self.writing.is_none(), "one entry is written at a time");
+        assert!(!slots.is_empty(), "an entry stands somewhere");
         self.head = at + length.get();
         let (number, previous) = (self.next, self.last);
         self.next += 1;
@@ -253,6 +256,10 @@ impl Ring {
         let writing = self.writing.take().expect("an entry was on its way");
         let whole = whole && !writing.lost;
         if whole {
+            assert!(
+                writing.floor >= self.floor && writing.tail >= self.tail,
+                "what was forgotten does not count again"
+            );
             (self.last, self.floor, self.tail, self.fresh) =
                 (writing.number, writing.floor, writing.tail, false);
             self.last_slots = writing.slots;

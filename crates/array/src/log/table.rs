@@ -120,3 +120,29 @@ impl Logs {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::horizon::first_sequence;
+    use crate::log::LoadState;
+    use crate::log::suits::tests::geometry;
+    use crate::tuning::Tuning;
+
+    #[test]
+    fn the_table_repeats_what_a_log_stored_that_was_given_up_before_it_was_read() {
+        let geometry = geometry();
+        let mut stored = Stored::up_to(9);
+        stored.add(7, 1);
+        let entry = TableEntry { stored, ..TableEntry::default() };
+        let found = vec![entry; geometry.layout().region_count() as usize];
+        let mut logs = Logs::new(&geometry, &Tuning::default(), first_sequence(1), &found);
+        let region = Region::new(0);
+        logs.region(region).load = LoadState::Unknown;
+        logs.give_up_positions(region);
+        logs.region(region).load = LoadState::Known;
+        assert_eq!(logs.table(false)[0].stored, stored);
+        logs.outdate_positions(region);
+        assert_eq!(logs.table(false)[0].stored.records, 0, "its parity was computed anew");
+    }
+}

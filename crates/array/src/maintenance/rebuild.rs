@@ -205,3 +205,45 @@ impl Maintenance {
             && logs.entries_are_protected(cx, durable)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use parlour_units::{Instant, Slot};
+
+    use crate::array::Array;
+    use crate::commands::tests::{LENGTH, identity, opened, run};
+    use crate::effect::{Action, EffectId, Outcome};
+    use crate::roster::{MemberInfo, SlotState};
+
+    /// Carries out all effects but writes of the bitmap, and returns those.
+    fn run_without_bitmap(array: &mut Array) -> Vec<EffectId> {
+        let banks = [0, 1].map(|bank| array.geometry().bitmap_at(bank));
+        let mut held = Vec::new();
+        while let Some(effect) = array.poll_effect() {
+            match effect.action {
+                Action::Write { at, .. } if banks.contains(&at) => held.push(effect.id),
+                _ => array.complete(Instant::ZERO, effect.id, Outcome::Done),
+            }
+        }
+        held
+    }
+
+    #[test]
+    fn a_member_is_not_active_before_both_banks_of_its_bitmap_are_written() {
+        let (mut array, slot) = (opened(), Slot::new(1));
+        array.fail(Instant::ZERO, slot).expect("one member may be lost");
+        run(&mut array);
+        let info = MemberInfo { identity: identity(20), length: LENGTH, unmaps: true };
+        array.replace(Instant::ZERO, slot, info).expect("it fits");
+        for bank in 0..2 {
+            let held = run_without_bitmap(&mut array);
+            assert!(!held.is_empty(), "bank {bank} is written");
+            let roster = &array.rooms.core.cx.roster;
+            assert_eq!(roster.rebuilt(slot).next(), array.geometry().layout().stripes());
+            assert_eq!(roster.state(slot), SlotState::Rebuilding);
+            held.into_iter().for_each(|id| array.complete(Instant::ZERO, id, Outcome::Done));
+        }
+        run(&mut array);
+        assert_eq!(array.rooms.core.cx.roster.state(slot), SlotState::Active);
+    }
+}

@@ -72,3 +72,22 @@ impl ReadChoice {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_of_copies_goes_with_copies_alone() {
+        for read in ReadChoice::ALL {
+            let directly = read == ReadChoice::Direct;
+            let (of_copies, of_one) = match directly {
+                true => (Err(RefusedCombination::ManyCopies), Ok(())),
+                false => (Ok(()), Err(RefusedCombination::OneCopy)),
+            };
+            assert_eq!(read.check_on(Code::Copy), of_copies, "{read:?}");
+            assert_eq!(read.check_on(Code::None), of_one, "{read:?}");
+            assert_eq!(read.check_on(Code::Xor), of_one, "{read:?}");
+        }
+    }
+}

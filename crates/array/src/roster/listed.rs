@@ -3,7 +3,7 @@
 
 use parlour_units::{Sector, Sectors, Slot};
 
-use crate::format::bad_block_log::{BadBlockLog, Full};
+use crate::format::bad_block_log::{BadBlockLog, Cause, Full};
 
 /// See the module. The versions are numbered, to know which of them are durable.
 #[derive(Debug)]
@@ -21,14 +21,25 @@ impl ListedBlocks {
         ListedBlocks { list, version, addition: version }
     }
 
-    /// Whether some of these sectors are on the list.
+    /// Whether some of these sectors are on the list, and count as unreadable.
     pub(crate) fn has(&self, slot: Slot, at: Sector, length: Sectors) -> bool {
-        !self.list.is_empty() && self.list.overlaps(slot, at, length)
+        !self.list.is_empty() && self.list.among(Cause::Unreadable, slot, at, length).next().is_some()
+    }
+
+    /// The blocks in these sectors that are lost to hosts.
+    pub(crate) fn lost(&self, slot: Slot, at: Sector, length: Sectors) -> impl Iterator<Item = Sector> + '_ {
+        self.list.among(Cause::Lost, slot, at, length)
     }
 
     /// Puts blocks on the list. Returns whether any was new.
-    pub(crate) fn insert(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
-        let any = self.list.insert(slot, at, length)?;
+    pub(super) fn insert(
+        &mut self,
+        cause: Cause,
+        slot: Slot,
+        at: Sector,
+        length: Sectors,
+    ) -> Result<bool, Full> {
+        let any = self.list.insert(cause, slot, at, length)?;
         if any {
             self.version += 1;
             self.addition = self.version;
@@ -36,9 +47,9 @@ impl ListedBlocks {
         Ok(any)
     }
 
-    /// Takes blocks off the list. Returns whether any was on it.
-    pub(super) fn remove(&mut self, slot: Slot, at: Sector, length: Sectors) -> bool {
-        let any = !self.list.is_empty() && self.list.remove(slot, at, length);
+    /// Takes blocks off the list that are on it for `cause`. Returns whether any was.
+    pub(super) fn remove(&mut self, cause: Cause, slot: Slot, at: Sector, length: Sectors) -> bool {
+        let any = !self.list.is_empty() && self.list.remove(cause, slot, at, length);
         self.version += u64::from(any);
         any
     }
@@ -48,9 +59,9 @@ impl ListedBlocks {
         self.list.room()
     }
 
-    /// The blocks: slot, and first sector on the member.
-    pub(crate) fn blocks(&self) -> impl Iterator<Item = (Slot, Sector)> + '_ {
-        self.list.blocks()
+    /// The blocks that are on the list for `cause`: slot, and first sector on the member.
+    pub(crate) fn blocks(&self, cause: Cause) -> impl Iterator<Item = (Slot, Sector)> + '_ {
+        self.list.blocks(cause)
     }
 
     /// Sectors on the list.

@@ -25,7 +25,7 @@ use self::member::MemberRecord;
 pub use self::member::{MemberInfo, Traffic};
 use crate::code::UnitSet;
 use crate::effect::Action;
-use crate::format::bad_block_log::Full;
+use crate::format::bad_block_log::{Cause, Full};
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
@@ -139,8 +139,20 @@ impl Roster {
     }
 
     /// Puts blocks on the bad-block log. Returns whether any of them is new.
-    pub(crate) fn list(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<bool, Full> {
-        self.listed.insert(slot, at, length)
+    pub(crate) fn list(
+        &mut self,
+        cause: Cause,
+        slot: Slot,
+        at: Sector,
+        length: Sectors,
+    ) -> Result<bool, Full> {
+        self.listed.insert(cause, slot, at, length)
+    }
+
+    /// A host has written to these sectors: blocks that were lost come off the bad-block log.
+    /// Returns whether any did.
+    pub(crate) fn note_replaced(&mut self, slot: Slot, at: Sector, length: Sectors) -> bool {
+        self.listed.remove(Cause::Lost, slot, at, length)
     }
 
     /// Takes the state of each member's superblocks, in the order of numbers: the copy to write
@@ -319,6 +331,7 @@ mod tests {
     use parlour_units::Sectors;
 
     use super::*;
+    use crate::effect::Class;
     use crate::format::bad_block_log::BadBlockLog;
 
     /// Regression test. The 65,537th member had the number of the first: a rebuild went to the
@@ -333,5 +346,40 @@ mod tests {
             assert_eq!(roster.add(info()).get(), number);
         }
         assert!(!roster.can_number());
+    }
+
+    /// A roster whose slots have a member each.
+    fn whole(slots: u8) -> Roster {
+        let standing = |number| {
+            let identity = Identity([number; 16]);
+            let info = Some(MemberInfo { identity, length: Sectors::new(100), unmaps: false });
+            Standing { info, state: SlotState::Active, identity, keeps: None }
+        };
+        let listed = ListedBlocks::new(BadBlockLog::new(Sectors::new(8)));
+        Roster::new((1..=slots).map(standing).collect(), Vec::new(), None, listed)
+    }
+
+    #[test]
+    fn a_change_of_a_slot_is_counted() {
+        let mut roster = whole(2);
+        let before = roster.changes();
+        roster.fail(Slot::new(1));
+        assert!(roster.changes() > before);
+    }
+
+    #[test]
+    fn accesses_are_counted_for_their_member_and_class() {
+        let mut roster = whole(2);
+        let (member, at) = (Member::new(1), Sector::new(8));
+        let read = Action::Read { member, at, length: Sectors::new(3) };
+        let write = Action::Write { member, at, length: Sectors::new(5), durable: false };
+        for (class, action) in [(Class::Scrub, read), (Class::Log, write), (Class::Log, write)] {
+            roster.note_handed_out(class, action, member);
+        }
+        let mut expected = [Traffic::default(); 5];
+        expected[Class::Scrub as usize] = Traffic { reads: 1, read: 3, ..Traffic::default() };
+        expected[Class::Log as usize] = Traffic { writes: 2, written: 10, ..Traffic::default() };
+        assert_eq!(roster.traffic_of(member), expected);
+        assert_eq!(roster.traffic_of(Member::new(0)), [Traffic::default(); 5]);
     }
 }

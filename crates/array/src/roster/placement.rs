@@ -5,6 +5,7 @@ use parlour_units::{Member, Sector};
 use super::Roster;
 use super::floating::Floats;
 use crate::effect::Action;
+use crate::format::bad_block_log::Cause;
 use crate::layout::Location;
 use crate::plan::Target;
 
@@ -48,7 +49,7 @@ impl Roster {
         else {
             return false;
         };
-        self.slot_of(member).is_some_and(|slot| self.listed.remove(slot, at, length))
+        self.slot_of(member).is_some_and(|slot| self.listed.remove(Cause::Unreadable, slot, at, length))
     }
 
     /// The member that `target` addresses, for a plan that was made at `turn`, if it is believed.

@@ -31,6 +31,20 @@ impl Stripes {
         passes
     }
 
+    /// A host's write is done: blocks that were lost have a content again.
+    pub(super) fn note_replaced(&self, cx: &mut Context, id: JobId) {
+        let job = cx.jobs.stripe(id);
+        if job.purpose != Purpose::Write {
+            return;
+        }
+        let stripe = job.window.stripe;
+        for piece in job.pieces.clone() {
+            let (slot, at) = cx.location_of(Window { stripe, columns: piece.columns }, piece.unit);
+            let any = cx.roster.note_replaced(slot, at, piece.columns.length());
+            cx.jobs.get_mut(id).unlisted |= any;
+        }
+    }
+
     /// A rebuild or resync cannot read some units: it does without them where the code can.
     /// Otherwise it continues block by block, and puts the blocks that still cannot be computed on
     /// the bad-block log. Returns whether it continues.

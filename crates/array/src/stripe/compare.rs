@@ -33,6 +33,9 @@ impl Stripes {
         if repaired || differs {
             self.report_mismatch(cx, id, repaired);
         }
+        for _ in 0..lost_blocks(cx, id) {
+            cx.signal(Signal::Uncompared);
+        }
         self.next_window(cx, durable, logs, id);
     }
 
@@ -103,4 +106,12 @@ impl Stripes {
         self.replan(cx, id);
         true
     }
+}
+
+/// The number of blocks of the job's window that are lost to hosts.
+fn lost_blocks(cx: &mut Context, id: JobId) -> usize {
+    let window = cx.jobs.stripe(id).window;
+    let places = cx.geometry.layout().units().map(|unit| cx.location_of(window, unit));
+    let lost = places.map(|(slot, at)| cx.roster.listed().lost(slot, at, window.columns.length()).count());
+    lost.sum()
 }

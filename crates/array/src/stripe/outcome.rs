@@ -24,6 +24,7 @@ impl Stripes {
         logs: &mut Logs,
         id: JobId,
     ) {
+        self.note_replaced(cx, id);
         if self.pass_unlisted(cx, durable, id) {
             self.stripe_done(cx, durable, logs, id);
         }

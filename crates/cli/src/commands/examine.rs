@@ -50,12 +50,14 @@ fn text(examination: &Examination) -> String {
 fn list_text(list: &BadBlockLogSummary) -> String {
     const SHOWN: usize = 8;
     let block = |(place, at): &(u16, u64)| format!("member {place} at byte {at}");
-    let shown: Vec<String> = list.blocks.iter().take(SHOWN).map(block).collect();
-    let more = if list.blocks.len() > SHOWN { ", …" } else { "" };
-    let blocks = match list.blocks.len() {
-        0 => "empty".to_owned(),
-        count => format!("{count} blocks: {}{more}", shown.join(", ")),
+    let told = |blocks: &[(u16, u64)], what: &str| {
+        let shown: Vec<String> = blocks.iter().take(SHOWN).map(block).collect();
+        let more = if blocks.len() > SHOWN { ", …" } else { "" };
+        (!blocks.is_empty()).then(|| format!("{} {what} blocks: {}{more}", blocks.len(), shown.join(", ")))
     };
+    let told = [told(&list.blocks, "unreadable"), told(&list.lost, "lost")];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    let blocks = if told.is_empty() { "empty".to_owned() } else { told.join("; ") };
     format!("Bad-block log at byte {}: sequence {}, {blocks}\n", list.at, list.sequence)
 }
 

@@ -7,7 +7,7 @@ use parlour_array::{
     BadBlockLogContent, BitmapContent, EntryState, Geometry, SegmentSummary, StoredGeometry, Superblock,
     SuperblockError,
 };
-use parlour_units::{Bytes, Sectors};
+use parlour_units::{Bytes, Sector, Sectors, Slot};
 use serde::Serialize;
 
 use crate::member::{Member, MemberError, Mode};
@@ -112,8 +112,10 @@ pub struct BadBlockLogSummary {
     pub at: u64,
     /// Incremented with each write of the log.
     pub sequence: u64,
-    /// The unrecoverable blocks: the slot, and the first byte on the member in that slot.
+    /// Blocks that count as unreadable: the slot, and the first byte on the member in that slot.
     pub blocks: Vec<(u16, u64)>,
+    /// Blocks whose content is lost, in the same way. What stands there fits the check units.
+    pub lost: Vec<(u16, u64)>,
 }
 
 /// Examines the member at `path`, which may be in use.
@@ -251,9 +253,12 @@ fn bad_block_logs(member: &Member, superblock: &Superblock, geometry: &Geometry)
         let (at, length) = geometry.bad_block_log_at(bank)?;
         let mut bytes = vec![0; length.bytes().as_usize()];
         member.read_at(at, &mut bytes).ok()?;
-        let BadBlockLogContent { sequence, blocks } = BadBlockLogContent::decode(&bytes, superblock.array)?;
-        let blocks = blocks.into_iter().map(|(slot, at)| (slot.get(), at.bytes())).collect();
-        Some(BadBlockLogSummary { at: at.bytes(), sequence, blocks })
+        let content = BadBlockLogContent::decode(&bytes, superblock.array)?;
+        let places = |blocks: Vec<(Slot, Sector)>| {
+            blocks.into_iter().map(|(slot, at)| (slot.get(), at.bytes())).collect()
+        };
+        let (blocks, lost) = (places(content.blocks), places(content.lost));
+        Some(BadBlockLogSummary { at: at.bytes(), sequence: content.sequence, blocks, lost })
     });
     copies.collect()
 }

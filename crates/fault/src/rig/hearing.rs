@@ -12,6 +12,7 @@ impl Rig<'_> {
         match told {
             Event::MemberFailed { slot, cause } => self.hear_of_failure(told, *slot, *cause),
             Event::BadBlocksRecorded { slot, at, length, .. } => self.listed(*slot, *at, *length),
+            Event::BlocksLost { slot, at, length, .. } => self.lost(*slot, *at, *length),
             // A sequence number may be reported as implausible although it is right: see
             // docs/reliability.md. The consequences are not checked.
             Event::Implausible { .. } => {

@@ -33,6 +33,9 @@ impl Rig<'_> {
     /// the fault tolerance allows.
     fn may_be_lost(&self, Range { at, length }: Range, durable: bool) -> bool {
         let (layout, defects) = (self.geometry.layout(), &self.defects);
+        if defects.lost_any_of(at..at + length.max(1)) {
+            return true;
+        }
         let gone = if self.limits.beyond { self.gone().count() } else { 0 };
         if !defects.has_read_errors() && !defects.gave_up_any() && gone == 0 {
             return false;
@@ -68,13 +71,32 @@ impl Rig<'_> {
                     "sector {sector} of {slot}, which is no unit's, is listed"
                 )));
             };
-            let known =
-                self.defects.gave_up(stripe, offset.get()) || self.may_lose_part(stripe, unit, offset);
+            let known = self.defects.gave_up(stripe, offset.get());
             if !known && !self.limits.beyond && !self.is_lost(stripe, unit, offset) {
                 let what = format!("{stripe} is given up at column {}, where nothing is lost", offset.get());
                 return Err(Violation::Repair(what));
             }
             self.defects.give_up(stripe, offset.get());
+        }
+        Ok(())
+    }
+
+    /// The array has called blocks lost. Checks that a write of their stripe was cut off, and that
+    /// they cannot be read.
+    pub(crate) fn lost(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<(), Violation> {
+        let layout = self.geometry.layout();
+        let (data, unit_length) = (layout.stripe_data().get(), layout.unit_length().get());
+        for sector in at.get()..(at + length).get() {
+            let found = match self.occupant(slot, sector) {
+                Occupant::Unit { stripe, unit, offset } => Some((stripe, unit, offset)),
+                _ => None,
+            };
+            let Some((stripe, unit, offset)) = found.filter(|found| self.may_lose_part(*found)) else {
+                let what = format!("sector {sector} of {slot} is called lost, and nobody was writing it");
+                return Err(Violation::Repair(what));
+            };
+            let sector = stripe.get() * data + u64::from(unit.get()) * unit_length + offset.get();
+            self.defects.lose(sector);
         }
         Ok(())
     }
@@ -109,15 +131,15 @@ impl Rig<'_> {
         })
     }
 
-    /// Whether `unit` is a check unit of a stripe whose write was cut off at this column, and
-    /// depends on a unit that is gone or cannot be read.
-    fn may_lose_part(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
-        let cut_off = self.geometry.is_journaled() && self.defects.was_cut_off(stripe, column.get());
-        if !cut_off || self.geometry.layout().is_data(unit) {
-            return false;
-        }
-        let mut terms = self.geometry.terms(unit).map(|(other, _)| other);
-        terms.any(|other| self.is_unreadable(stripe, other, column))
+    /// Whether `unit` is a data unit that is gone or cannot be read, of a stripe some of which was
+    /// cut off in the same block.
+    fn may_lose_part(&self, (stripe, unit, column): (Stripe, Unit, Sectors)) -> bool {
+        let block = self.geometry.block();
+        let from = column.round_down(block);
+        let mut columns = from.get()..(from + block).get();
+        let cut_off = columns.any(|column| self.defects.was_cut_off(stripe, column));
+        let data = self.geometry.layout().is_data(unit) && self.geometry.is_journaled();
+        cut_off && data && self.is_unreadable(stripe, unit, column)
     }
 
     /// Whether the data of `unit` of `stripe` at this column is unrecoverable: it cannot be

@@ -24,7 +24,7 @@ impl Run<'_> {
     /// repair does so where the redundancy shows which content is right.
     pub(super) fn rot(&mut self, number: u64) -> Result<(), Violation> {
         self.settle()?;
-        let hurt = self.rig.defects.has_read_errors() || self.rig.defects.gave_up_any();
+        let hurt = self.rig.defects.has_read_errors() || self.rig.defects.cost_any();
         if !self.rig.is_serving() || hurt || self.rig.limits.beyond || !self.rig.survives(Fault::Rot, 0) {
             return Ok(());
         }

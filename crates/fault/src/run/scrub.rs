@@ -39,7 +39,7 @@ impl Run<'_> {
             return Err(Violation::Repair("a scrub was broken off in an array that serves".into()));
         }
         // Unreadable sectors may have cost a member.
-        let excused = self.rig.defects.has_read_errors() || self.rig.defects.gave_up_any();
+        let excused = self.rig.defects.has_read_errors() || self.rig.defects.cost_any();
         let listed = self.rig.status().unreadable;
         if !excused && listed > Bytes::ZERO {
             return Err(Violation::Repair(format!("{listed} are called unreadable, and nothing was")));

@@ -115,7 +115,9 @@ fn text(what: &What) -> String {
             Event::RebuildStopped { slot, .. } => {
                 format!("the rebuild of {slot} stopped: something cannot be read")
             }
-            Event::BadBlocksRecorded { slot, .. } => format!("blocks of {slot} are lost"),
+            Event::BadBlocksRecorded { slot, .. } | Event::BlocksLost { slot, .. } => {
+                format!("blocks of {slot} are lost")
+            }
             Event::CommitLogDamaged => "the commit log is damaged".to_owned(),
             Event::LogDamaged { region, .. } => format!("the log of region {} is damaged", region.get()),
             Event::BlockDamaged { slot, .. } => format!("a block of {slot} is none of what was written"),

@@ -35,3 +35,23 @@ impl ClosingProgress {
         self.calls <= Self::PATIENCE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_goes_on_while_buffers_become_fewer_and_gives_up_when_they_do_not() {
+        let mut progress = ClosingProgress::default();
+        let least = 5;
+        for left in (least..least + 3 * ClosingProgress::PATIENCE as usize).rev() {
+            assert!(progress.goes_on(left), "{left} are fewer than before");
+        }
+        // More buffers are no progress.
+        for call in 1..ClosingProgress::PATIENCE as usize {
+            assert!(progress.goes_on(least + call % 2));
+        }
+        assert!(!progress.goes_on(least + 1) && !progress.goes_on(least));
+        assert!(progress.goes_on(least - 1));
+    }
+}

@@ -115,6 +115,9 @@ impl Logs {
             let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
             !ring.is_writing() && (ring.is_fresh() || again)
         };
+        if places(cx, durable, &log.full).is_empty() {
+            return false;
+        }
         let Some(part) = PARTS.into_iter().find(needs) else { return false };
         self.write_mark(cx, durable, part);
         true

@@ -11,7 +11,7 @@ use crate::log::Logs;
 use crate::signal::Signal;
 
 /// The slots whose members stand and could not carry out an access.
-pub(super) fn slots_that_failed(cx: &Context, failures: &[FailedAccess]) -> Vec<Slot> {
+pub(in crate::log) fn slots_that_failed(cx: &Context, failures: &[FailedAccess]) -> Vec<Slot> {
     failures.iter().filter_map(|failure| cx.roster.slot_of(failure.member)).collect()
 }
 

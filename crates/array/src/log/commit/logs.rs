@@ -106,8 +106,8 @@ pub(crate) struct EntryName {
 }
 
 impl Streams {
-    /// Members that could not write an entry get no others, if there are enough without them. Returns
-    /// whether this is new for one of them.
+    /// Members that could not write an entry get no others, if there are enough without them.
+    /// Returns whether this is new for one of them.
     pub(in crate::log) fn note_full(&mut self, slots: Vec<Slot>) -> bool {
         let before = self.full.len();
         for slot in slots {
@@ -339,8 +339,8 @@ impl CommitLogs {
         !self.waiters.is_empty() || records.used() * 2 > records.length()
     }
 
-    /// Sectors that the intents of one reintegration may take. Two are under way at a time; the rest
-    /// of the ring is for those of earlier ones that are not over.
+    /// Sectors that the intents of one reintegration may take. Two are under way at a time; the
+    /// rest of the ring is for those of earlier ones that are not over.
     pub(crate) fn intent_room(&self) -> u64 {
         self.streams().intents.room() / 6
     }
@@ -351,8 +351,8 @@ impl CommitLogs {
         running < 2 && ring.used() + share * (u64::from(running) + 1) <= ring.room() / 6 * 5
     }
 
-    /// Whether what entries hold is to be stored elsewhere: they take space that is needed, or stand
-    /// on too few members.
+    /// Whether what entries hold is to be stored elsewhere: they take space that is needed, or
+    /// stand on too few members.
     pub(crate) fn presses(&self) -> bool {
         let exposed = || self.streams.as_ref().is_some_and(|streams| streams.exposed_record().is_some());
         self.low_on_space() || !self.waiters.is_empty() || exposed()
@@ -380,8 +380,8 @@ mod tests {
     use crate::format::commit_entry::EntryHeader;
     use crate::format::commit_entry::tests::something;
 
-    /// A commit log whose stream of records has 96 sectors, and this many entries of one block each,
-    /// numbered from 1.
+    /// A commit log whose stream of records has 96 sectors, and this many entries of one block
+    /// each, numbered from 1.
     fn logs(entries: u64) -> CommitLogs {
         let header = |number| EntryHeader {
             number,

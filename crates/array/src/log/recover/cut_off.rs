@@ -18,13 +18,12 @@ pub(super) struct CutOff<'a> {
     pub(super) units: UnitSet,
 }
 
-/// What becomes of the check units.
-#[derive(Default)]
-pub(super) struct Repaired {
-    /// The runs of those that are computed from the data.
+/// A sector whose data is not all there to be finished.
+pub(super) struct Settled {
+    /// The runs of the check units.
     pub(super) runs: Vec<usize>,
-    /// The blocks of those that depend on a missing unit.
-    pub(super) undetermined: Vec<(u32, Unit, Sectors)>,
+    /// The blocks of data units that are not there.
+    pub(super) lost: Vec<(u32, Unit, Sectors)>,
 }
 
 impl CutOff<'_> {
@@ -49,24 +48,21 @@ impl CutOff<'_> {
         Some(runs.collect())
     }
 
-    /// Each data sector stays old or new. Check units are computed from the data as it is, where
-    /// all is there that they depend on.
-    pub(super) fn repair_checks(&self, cx: &Context, plan: &mut Plan) -> Repaired {
-        let there = cx.geometry.layout().checks().filter_map(|check| Some((check, self.run(check)?)));
-        let mut repaired = Repaired::default();
-        for (check, run) in there {
-            match self.spans(cx.geometry.code().encode(check)) {
-                Some(terms) => {
-                    plan.sum(self.span(run), terms);
-                    repaired.runs.push(run);
-                }
-                None => {
-                    let block = self.column.round_down(cx.geometry.block());
-                    repaired.undetermined.push((self.stripe, check, block));
-                }
-            }
-        }
-        repaired
+    /// Each data sector stays old or new. Data that is not there is lost, and zeroes are put in its
+    /// place: check units are computed from the data as it is then.
+    pub(super) fn settle(&self, cx: &Context, plan: &mut Plan) -> Settled {
+        let layout = cx.geometry.layout();
+        let there = layout.checks().filter_map(|check| Some((check, self.run(check)?)));
+        let runs = there.map(|(check, run)| {
+            let terms = cx.geometry.code().encode(check);
+            let terms = terms.into_iter().filter_map(|(unit, by)| Some((self.span(self.run(unit)?), by)));
+            plan.sum(self.span(run), terms);
+            run
+        });
+        let runs = runs.collect();
+        let lost = layout.units().filter(|unit| layout.is_data(*unit) && self.run(*unit).is_none());
+        let block = self.column.round_down(cx.geometry.block());
+        Settled { runs, lost: lost.map(|unit| (self.stripe, unit, block)).collect() }
     }
 
     /// The run of `unit` in which the sector is, if it could be read.

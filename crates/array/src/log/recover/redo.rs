@@ -53,7 +53,7 @@ pub(in crate::log) struct Verdict {
     pub(in crate::log) damaged: BTreeSet<(u32, Unit, Sectors)>,
     /// A full-stripe write was cut off.
     pub(in crate::log) torn: bool,
-    /// Blocks of check units of such a stripe that depend on a missing unit: see
+    /// Blocks of data units of such a stripe that are lost: see
     /// [`Recovery`](super::remembered::Recovery).
-    pub(in crate::log) undetermined: BTreeSet<(u32, Unit, Sectors)>,
+    pub(in crate::log) lost: BTreeSet<(u32, Unit, Sectors)>,
 }

@@ -65,10 +65,9 @@ pub(crate) struct Recovery {
     pub(in crate::log) landed: u64,
     /// In one of the redone stripes, a write of the whole stripe was cut off.
     pub(super) torn: bool,
-    /// Blocks of check units (with the distance from the start of the unit) that depend on a
-    /// missing unit, in stripes whose write was cut off. They do not say what the missing unit
-    /// held.
-    pub(super) undetermined: BTreeSet<(u32, Unit, Sectors)>,
+    /// Blocks of data units (with the distance from the start of the unit) in stripes whose write
+    /// was cut off. They were not there, and too little was to compute them.
+    pub(super) lost: BTreeSet<(u32, Unit, Sectors)>,
     /// Whether the region waits for a table that says that all is redone.
     pub(in crate::log) settling: Settling,
     /// An access failed: from now on each block is read by itself.

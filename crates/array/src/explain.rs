@@ -282,7 +282,7 @@ impl<'a> Case<'a> {
         let mut notes = Vec::new();
         if let Some(copies) = commit {
             notes.push(format!(
-                "before new data is written, its records and the checksums of old and new are made durable in the commit logs of \
+                "before new data is written, its records and the checksums of old and new are made durable in the commit log, on \
                  {copies} members with little to do, in one access to each for all writes that wait"
             ));
         } else if method.is_some_and(LogMethod::is_bare) {

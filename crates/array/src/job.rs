@@ -36,15 +36,15 @@ pub(crate) enum Kind {
     BadBlockLog,
     /// Appends log segments.
     Append { region: Region, segments: Vec<u32> },
-    /// Writes records to a commit log.
+    /// Writes records to the commit log.
     Commit(CommitEntry),
-    /// Writes an empty entry to a commit log.
+    /// Writes an empty entry to the commit log.
     CommitMark { part: CommitPart },
     /// Writes the newest entry that was found to further members.
     CommitCopy { part: CommitPart, slots: Vec<Slot> },
-    /// Flushes members so that commit logs can forget entries.
+    /// Flushes members so that the commit log can forget entries.
     CommitFlush { turn: u64 },
-    /// Writes an intent to a commit log.
+    /// Writes an intent to the commit log.
     Intent { number: u64, waiting: Box<Waiting> },
     /// After a crash, compares parity with the checksums of intents.
     Probe(IntentProbe),

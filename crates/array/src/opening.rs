@@ -393,7 +393,7 @@ fn unrecoverable(assembly: &Assembly, damaged: bool, map: &mut StoredBitmap) {
 }
 
 /// After a clean shutdown the logs of dirty regions are still to be read. Otherwise they are void,
-/// unless the array has commit logs: then their records are to be redone.
+/// unless the array has a commit log: then their records are to be redone.
 fn open_logs(
     opening: &Opening,
     map: &StoredBitmap,

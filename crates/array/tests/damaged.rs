@@ -89,7 +89,7 @@ impl Expected {
     }
 }
 
-/// An entry of a commit log: its number, where it is on the disk in bytes, and the length of its
+/// An entry of the commit log: its number, where it is on the disk in bytes, and the length of its
 /// header.
 #[derive(Clone, Copy, Debug)]
 struct Entry {

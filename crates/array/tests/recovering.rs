@@ -152,7 +152,7 @@ fn a_whole_stripe_that_is_cut_off_while_it_is_written_in_slices_has_parity_that_
     }
 }
 
-/// An array with long region logs and short commit logs.
+/// An array with long region logs and a short commit log.
 fn with_long_logs() -> Setup {
     let mut setup = Setup::logged(4);
     setup.member_length = 24 * 2_048;
@@ -325,7 +325,7 @@ fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_tha
     }
 }
 
-/// An array whose commit logs hold far more records of one region than are compared at a time.
+/// An array whose commit log holds far more records of one region than are compared at a time.
 fn with_large_regions() -> Setup {
     let mut setup = Setup::logged(4);
     (setup.unit, setup.block, setup.member_length) = (2_048, 8, 64 * 2_048);
@@ -388,7 +388,7 @@ fn a_region_with_many_records_is_recovered_in_parts_that_bound_the_memory() {
     let mut world = World::new(&with_large_regions(), SEED);
     let within = of_first_region(&world);
     let content = write_blocks(&mut world, LARGE_WRITES, within);
-    assert_eq!(world.array.status().counters.appends, 0, "all of it is in the commit logs alone");
+    assert_eq!(world.array.status().counters.appends, 0, "all of it is in the commit log alone");
     let mut world = cut(world);
     let most = recover_and_measure(&mut world);
     assert_eq!(world.array.status().counters.redone, 1);
@@ -461,7 +461,7 @@ fn with_many_regions() -> Setup {
 #[test]
 fn recovery_of_many_regions_takes_as_much_memory_as_a_few() {
     let mut setup = with_many_regions();
-    // All records are in commit logs when the power is cut.
+    // All records are in the commit log when the power is cut.
     setup.tuning.log_memory = Sectors::new(128 * 200);
     let mut world = World::new(&setup, SEED);
     let regions = u64::from(world.array.geometry().layout().region_count());

@@ -293,8 +293,8 @@ impl Durable {
         self.fence.deadline(cx, self.superblocks.is_writing())
     }
 
-    /// What is due. `logs_begun` says whether all members hold a first entry of this session in
-    /// each commit log.
+    /// What is due. `logs_begun` says whether the commit log, if there is one, has a first entry of
+    /// this session in each of its streams.
     pub(crate) fn due(&self, cx: &Context, logs_begun: bool) -> Option<Due> {
         let superblocks = self.superblocks_are_due(cx, logs_begun);
         if self.fence.is_due(cx, self.superblocks.is_writing(), superblocks) {

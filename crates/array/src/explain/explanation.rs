@@ -119,8 +119,8 @@ pub enum ExplainedStep {
         /// The member.
         member: u16,
     },
-    /// A write of records to commit logs, before the phases that follow it. Writes that wait at the
-    /// same time share it.
+    /// A write of records to the commit log, before the phases that follow it. Writes that wait at
+    /// the same time share it.
     Commit {
         /// The number of members that it goes to. They are chosen when it is written.
         copies: u16,
@@ -158,7 +158,7 @@ impl fmt::Display for ExplainedStep {
             ExplainedStep::Zero(access) => ("zero ", access),
             ExplainedStep::Flush { member } => return write!(f, "flush member {member}"),
             ExplainedStep::Commit { copies } => {
-                return write!(f, "write {copies} members, in their commit logs: records and checksums");
+                return write!(f, "write {copies} members, in the commit log: records and checksums");
             }
             ExplainedStep::Compute { result, sources, length } => {
                 return write!(f, "compute {result} = {}, {}", sources.join(" xor "), exact(*length));

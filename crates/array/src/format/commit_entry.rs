@@ -22,7 +22,7 @@ const RECORD_BYTES: usize = 40;
 const INTENT_BYTES: usize = 32;
 const CHANGE_BYTES: usize = 16;
 
-/// The two parts of a member's commit log, each of which is circular.
+/// The two streams of the commit log. Each member has an area for either, which is circular.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitPart {
     /// Records, durable before their data is written.

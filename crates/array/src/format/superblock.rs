@@ -100,8 +100,8 @@ pub struct Recorded {
     pub table: u64,
     /// The number of the bad-block log.
     pub list: u64,
-    /// The number of the last session whose opening came to its end: each commit log has an entry
-    /// of it. (A long session takes additional numbers.)
+    /// The number of the last session whose opening came to its end: each stream of the commit log
+    /// has an entry of it. (A long session takes additional numbers.)
     pub opened: u64,
 }
 

@@ -16,7 +16,7 @@
 //!   count and all space that is reserved fit into any area.
 //! - An entry keeps its place until its records are in segments on members or in durable parity,
 //!   *and* the data that they describe was written before a flush that is complete. So the entries
-//!   that are found after a crash are all that has to be redone, and the length of the commit logs
+//!   that are found after a crash are all that has to be redone, and the length of the commit log
 //!   bounds the time for it.
 //! - Space for records is reserved before the stripe's lock is taken. The oldest records may be
 //!   kept by a region that waits for its reintegration. Therefore intents have a stream of their
@@ -131,7 +131,7 @@ impl Logs {
         (log.waiting.len().min(GROUP), length)
     }
 
-    /// Where a commit log fills up, makes old entries superfluous: their records go to their
+    /// Where the commit log fills up, makes old entries superfluous: their records go to their
     /// regions' logs, and their data is flushed.
     fn press_commits(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
         let exposed = self.last_exposed(cx, durable);

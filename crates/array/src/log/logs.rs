@@ -66,7 +66,7 @@ pub(crate) struct Logs {
     pub(in crate::log) landed: Vec<u64>,
     /// By region: the records that the newest table counts in its log.
     pub(in crate::log) stored: Vec<Stored>,
-    /// Segments, with their stamps, that no durable table counts yet: commit logs hold their
+    /// Segments, with their stamps, that no durable table counts yet: the commit log holds their
     /// records until a table does.
     pub(in crate::log) uncounted: Vec<(u32, u64)>,
     /// Buffers were freed since waiting jobs last looked.
@@ -168,8 +168,8 @@ impl Logs {
         self.positions > 0
     }
 
-    /// Whether commit logs hold records that are to be redone, or intents of a reintegration that
-    /// is to be finished.
+    /// Whether the commit log holds records that are to be redone, or intents of a reintegration
+    /// that is to be finished.
     pub(crate) fn is_to_be_recovered(&self) -> bool {
         let redone = |log: &RegionLog| log.half_done.is_some() || !log.unlanded.is_empty();
         let unfinished = |log: &RegionLog| log.waits_for_opening() && redone(log);

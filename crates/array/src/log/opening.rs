@@ -1,4 +1,4 @@
-//! The logs when an array is opened: which are to be read, and what the commit logs hold.
+//! The logs when an array is opened: which are to be read, and what the commit log holds.
 
 use parlour_units::Region;
 

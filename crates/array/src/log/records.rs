@@ -16,8 +16,8 @@ impl Logs {
         self.records
     }
 
-    /// The records of a commit log's entry, whose data is not on its members, count until it is
-    /// durable that their region is to be resynced.
+    /// The records of an entry of the commit log, whose data is not on its members, count until it
+    /// is durable that their region is to be resynced.
     pub(crate) fn keep_until_resync(&mut self, entry: EntryName) {
         self.commits.keep(entry);
         self.commits.orphan(entry);
@@ -108,7 +108,7 @@ impl Logs {
         segment.commits.iter_mut().filter_map(Option::take).for_each(|entry| commits.orphan(entry));
     }
 
-    /// The segment is in its position. If a commit log holds its records, it keeps them until a
+    /// The segment is in its position. If the commit log holds its records, it keeps them until a
     /// table counts them: the loss of a record from a log would stay unnoticed if no table counted
     /// it.
     pub(crate) fn segment_stored(&mut self, index: u32) {

@@ -1,7 +1,7 @@
 //! Recovery of regions after a crash: data and parity are brought up to the durable records.
 //! Recovery always redoes and never decides whether to: a durable record is a committed write.
 //!
-//! After a crash the members' commit logs hold the records whose data may not have been written.
+//! After a crash the commit log holds the records whose data may not have been written.
 //! Each sector that they name is read. Its checksum shows how many records of its chain it already
 //! contains, and the missing differences are xored in. So every sector ends at the last record of
 //! its chain, wherever the crash came and however often recovery itself is interrupted. A region is
@@ -50,8 +50,8 @@ use crate::signal::Signal;
 use crate::status::Event;
 
 impl Logs {
-    /// After a crash: queues all regions that commit logs name for recovery. A few are recovered at
-    /// a time, so memory for only these few is needed.
+    /// After a crash: queues all regions that the commit log names for recovery. A few are
+    /// recovered at a time, so memory for only these few is needed.
     pub(crate) fn start_recovery(&mut self) {
         let waiting = self.regions.iter().filter(|(_, log)| log.recovery.is_some());
         self.recoveries.waiting = waiting.map(|(region, _)| region).collect();
@@ -392,7 +392,7 @@ impl Logs {
     }
 
     /// Blocks that could not be read may lack their records: they go on the bad-block log. No table
-    /// counts restored records before the bad-block log is durable, and commit logs keep the
+    /// counts restored records before the bad-block log is durable, and the commit log keeps the
     /// records until a table counts them. (If the bad-block log has no room, these blocks are not
     /// listed; the array relies on them staying unreadable.)
     fn record_unread(&mut self, cx: &mut Context, region: Region, recovery: &Recovery) {

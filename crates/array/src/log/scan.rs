@@ -1,9 +1,9 @@
-//! Reading the commit logs when an array is opened. Their bytes are taken piece by piece, and only
-//! the entries that count are kept.
+//! Reading the commit log when an array is opened. The bytes of each member's areas are taken piece
+//! by piece, and only the entries that count are kept.
 //!
-//! A commit log is long, and most of it no longer counts. So the caller that opens an array passes
-//! the bytes of each member's log as they are read, and need not hold the whole log. The memory
-//! needed is that of the records that are to be redone, of the longest entry, and of one piece.
+//! An area is long, and most of it no longer counts. So the caller that opens an array passes the
+//! bytes as they are read, and need not hold all of them. The memory needed is that of the records
+//! that are to be redone, of the longest entry, and of one piece.
 
 use std::fmt;
 
@@ -18,8 +18,8 @@ use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::log::found::Area;
 
-/// The content of a member's commit log. The default value stands for a log that does not exist or
-/// cannot be read.
+/// What a member's areas of the commit log hold. The default value stands for areas that do not
+/// exist or cannot be read.
 #[derive(Clone, Debug, Default)]
 pub struct CommitLogContent {
     /// Whether all of the log was read.
@@ -39,7 +39,7 @@ impl CommitLogContent {
     }
 }
 
-/// Takes in a member's commit log, from its start to its end.
+/// Takes in a member's areas of the commit log, from their start to their end.
 pub struct CommitLogReader {
     array: Identity,
     key: SectorKey,

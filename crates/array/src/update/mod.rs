@@ -33,8 +33,8 @@ pub(crate) fn builder(geometry: &Geometry, tuning: &Tuning, simulated: Simulated
     Builder::new(tuning, simulated.combined && !geometry.is_journaled())
 }
 
-/// The number of members to whose commit logs the records go which `plan` makes durable before it
-/// writes data.
+/// The number of members on which the records stand in the commit log that `plan` makes durable
+/// before it writes data.
 pub(crate) fn commit_copies(geometry: &Geometry, plan: &Plan) -> Option<u16> {
     plan.commit_before.filter(|_| geometry.is_journaled())?;
     Some(geometry.fault_tolerance() + 1)

@@ -1,5 +1,5 @@
-//! What commit logs hold of a region after a crash: its records and intents, which of them name a
-//! given sector, and the parts in which they are redone.
+//! What the commit log holds of a region after a crash: its records and intents, which of them name
+//! a given sector, and the parts in which they are redone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::log::found::{FoundEntry, FoundLog};
 /// region.
 const PART: u64 = 8_192;
 
-/// A record that a commit log holds.
+/// A record that the commit log holds.
 #[derive(Clone, Debug)]
 pub(super) struct Remembered {
     pub(super) committed: Committed,
@@ -52,7 +52,7 @@ pub(in crate::log) enum Settling {
     Listed,
 }
 
-/// The content of commit logs that concerns one region.
+/// The content of the commit log that concerns one region.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
     /// Records, in the order of sequence numbers.

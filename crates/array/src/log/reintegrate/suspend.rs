@@ -20,7 +20,7 @@ use crate::signal::Signal;
 
 impl Logs {
     /// A member had no space or memory for an access that loading or recovering `region` needed.
-    /// Nothing is lost: the region's log and the commit logs hold the records. The array writes
+    /// Nothing is lost: the region's log and the commit log hold the records. The array writes
     /// nothing any more, and the region is recovered at the next opening, as after a crash. Until
     /// then requests that need the region's log are refused.
     pub(crate) fn stall_region(&mut self, cx: &mut Context, region: Region) {

@@ -85,8 +85,8 @@ impl Story {
         Story { world, ..self }
     }
 
-    /// Goes on until an entry is being written to two members, and lets one of them have it. Returns
-    /// the slots of this one and of the other.
+    /// Goes on until an entry is being written to two members, and lets one of them have it.
+    /// Returns the slots of this one and of the other.
     fn write_entry_once(&mut self) -> Option<(u16, u16)> {
         let (start, length) = self.world.array.geometry().commit_log();
         for _ in 0..400 {

@@ -348,7 +348,8 @@ impl Ring {
 
     /// Whether a flush would free an entry.
     pub(super) fn wants_flush(&self) -> bool {
-        self.entries.front().is_some_and(Entry::is_over)
+        let writing = self.writing.as_ref().map(|writing| writing.number);
+        self.entries.front().is_some_and(|entry| entry.is_over() && Some(entry.number) != writing)
     }
 
     /// The number of the last entry in the older half of the space in use. Segments with records of
@@ -400,6 +401,15 @@ mod tests {
     fn a_ring_keeps_space_for_empty_entries() {
         let room = |length| Ring::new(&Found::default(), 1, Sectors::new(length), BLOCK).room();
         assert_eq!([room(800), room(80)], [800 - 4 * 8, 80 - 20], "at most a quarter");
+    }
+
+    #[test]
+    fn a_flush_frees_no_entry_that_is_being_written() {
+        let mut ring = ring(0);
+        ring.append(BLOCK, &PLACES, 0, 0);
+        assert!(!ring.wants_flush(), "it would be begun again and again");
+        ring.written(true);
+        assert!(ring.wants_flush());
     }
 
     #[test]

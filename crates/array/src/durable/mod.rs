@@ -288,6 +288,12 @@ impl Durable {
         self.fence.is_looking()
     }
 
+    /// Whether superblocks were read lately and named no other server: if not, nothing is written
+    /// that can wait.
+    pub(crate) fn has_looked(&self, cx: &Context) -> bool {
+        !self.fence.is_looking() && !self.fence.is_due(cx, false, false)
+    }
+
     /// When superblocks are to be read again, if they are not read earlier for another reason.
     pub(crate) fn look_deadline(&self, cx: &Context) -> Option<Instant> {
         self.fence.deadline(cx, self.superblocks.is_writing())

@@ -111,7 +111,7 @@ impl Logs {
             let ring = log.part(*part);
             let owed = *part == CommitPart::Records && !log.given_up.is_empty() && log.waiting.is_empty();
             let owed = owed || log.forgets_with_mark(*part);
-            let may = !durable.barrier() && !log.is_stuck(*part);
+            let may = !durable.barrier() && !log.is_stuck(*part) && durable.has_looked(cx);
             let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
             !ring.is_writing() && (ring.is_fresh() || again)
         };

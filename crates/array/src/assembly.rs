@@ -117,9 +117,9 @@ pub enum AssemblyError {
     /// applied.
     #[error("the array is degraded and its parity log is not empty: it must be opened for writing once")]
     ReadOnlyNeedsWriting,
-    /// The array was opened read-only, but its commit logs hold writes that are still to be redone.
+    /// The array was opened read-only, but its commit log holds writes that are still to be redone.
     #[error(
-        "the array was not shut down cleanly, and what its commit logs hold is to be written to its members before it is \
+        "the array was not shut down cleanly, and what its commit log holds is to be written to its members before it is \
          read: it must be opened for writing once"
     )]
     ReadOnlyNeedsRecovery,

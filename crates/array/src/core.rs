@@ -80,7 +80,7 @@ impl Core {
         match self.cx.jobs.get(id).kind {
             Some(Kind::Reintegrate { region }) => self.logs.start_intent(&mut self.cx, id, region),
             _ if self.cx.geometry.is_journaled() => {
-                self.logs.await_commit(&mut self.cx, id);
+                self.logs.await_commit(id);
                 false
             }
             _ => {

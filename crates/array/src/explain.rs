@@ -119,7 +119,7 @@ struct Planned {
     stripe: Option<Stripe>,
     plan: Plan,
     /// The slot of the commit log to which the plan's records go before its data is written.
-    commit: Option<Slot>,
+    commit: Option<u16>,
     /// Other remarks.
     notes: Vec<String>,
 }
@@ -267,7 +267,7 @@ impl<'a> Case<'a> {
         let mut plan = Plan::default();
         update::plan(builder, &mut plan, view, write, method, &fragments)
             .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
-        let commit = update::commit_slot(self.geometry, region, &plan);
+        let commit = update::commit_copies(self.geometry, &plan);
         let notes = self.write_notes(window.stripe, (method, commit), &fragments);
         Ok(Planned { stripe: Some(window.stripe), plan, commit, notes })
     }
@@ -276,14 +276,14 @@ impl<'a> Case<'a> {
     fn write_notes(
         &self,
         stripe: Stripe,
-        (method, commit): (Option<LogMethod>, Option<Slot>),
+        (method, commit): (Option<LogMethod>, Option<u16>),
         fragments: &[Fragment],
     ) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Some(slot) = commit {
+        if let Some(copies) = commit {
             notes.push(format!(
-                "before new data is written, its records and the checksums of old and new are made durable in the commit log of \
-                 {slot}, in one access for all writes that wait for it"
+                "before new data is written, its records and the checksums of old and new are made durable in the commit log, on \
+                 {copies} members with little to do, in one access to each for all writes that wait"
             ));
         } else if method.is_some_and(LogMethod::is_bare) {
             notes.push(
@@ -322,7 +322,7 @@ impl<'a> Case<'a> {
         let mut phases: Vec<Vec<ExplainedStep>> = Vec::new();
         for phase in 0..=last {
             let commits = commit.filter(|_| plan.commit_before == Some(phase));
-            phases.extend(commits.map(|slot| vec![ExplainedStep::Commit { member: slot.get() }]));
+            phases.extend(commits.map(|copies| vec![ExplainedStep::Commit { copies }]));
             let steps = plan.steps.iter().filter(|step| step.phase == phase).filter(shown);
             phases.push(steps.map(|step| names.step(&plan, step)).collect());
         }
@@ -331,7 +331,7 @@ impl<'a> Case<'a> {
             stripe: stripe.map(Stripe::get),
             strategy: plan.strategy.to_string(),
             phases,
-            accesses: plan.accesses() + usize::from(commit.is_some()),
+            accesses: plan.accesses() + usize::from(commit.unwrap_or(0)),
             notes,
         }
     }

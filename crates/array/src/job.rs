@@ -8,7 +8,7 @@ use crate::columns::{Piece, Window};
 use crate::exec::job::Jobs;
 use crate::format::commit_entry::CommitPart;
 use crate::ids::{HostId, JobId};
-use crate::log::{CommitEntry, IntentProbe, Load, Logging, Redo};
+use crate::log::{CommitEntry, IntentProbe, Load, Logging, Redo, Waiting};
 use crate::plan::Content;
 use crate::report::Repair;
 use crate::request::RequestError;
@@ -36,14 +36,16 @@ pub(crate) enum Kind {
     BadBlockLog,
     /// Appends log segments.
     Append { region: Region, segments: Vec<u32> },
-    /// Writes records to a commit log.
+    /// Writes records to the commit log.
     Commit(CommitEntry),
-    /// Writes an empty entry to a commit log.
-    CommitMark { slot: Slot, part: CommitPart },
-    /// Flushes members so that commit logs can forget entries.
+    /// Writes an empty entry to the commit log.
+    CommitMark { part: CommitPart },
+    /// Writes the newest entry that was found to further members.
+    CommitCopy { part: CommitPart, slots: Vec<Slot> },
+    /// Flushes members so that the commit log can forget entries.
     CommitFlush { turn: u64 },
-    /// Writes an intent to a commit log.
-    Intent { region: Region },
+    /// Writes an intent to the commit log.
+    Intent { number: u64, waiting: Box<Waiting> },
     /// After a crash, compares parity with the checksums of intents.
     Probe(IntentProbe),
     /// Flushes members after a reintegration.
@@ -81,6 +83,7 @@ impl Kind {
             Kind::Append { .. }
             | Kind::Commit(_)
             | Kind::CommitMark { .. }
+            | Kind::CommitCopy { .. }
             | Kind::CommitFlush { .. }
             | Kind::Intent { .. }
             | Kind::Probe(_)

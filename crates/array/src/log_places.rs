@@ -30,13 +30,6 @@ impl Geometry {
         (0..self.sublogs()).filter_map(move |sublog| self.layout().sublog_slot(region, sublog))
     }
 
-    /// The slot whose commit log has the records and intents of `region`. It holds a sublog, and is
-    /// always the same one, so that they become durable in order.
-    pub(crate) fn commit_slot(&self, region: Region) -> Option<Slot> {
-        let sublogs = u32::from(self.layout().logs()?.shape().sublogs);
-        self.layout().sublog_slot(region, (region.get() % sublogs) as u16)
-    }
-
     fn sublogs(&self) -> u16 {
         self.layout().logs().map_or(0, |logs| logs.shape().sublogs)
     }

@@ -24,7 +24,7 @@ impl Core {
         if self.durable.is_looking() {
             return false;
         }
-        let logs_begun = self.durable.has_begun() || self.logs.commit_logs_are_begun(&self.cx);
+        let logs_begun = self.durable.has_begun() || self.logs.commit_log_is_begun();
         let Some(due) = self.durable.due(&self.cx, logs_begun) else { return false };
         let started = match due {
             Due::Look => Some(self.durable.look(&mut self.cx)),
@@ -94,6 +94,8 @@ impl Core {
         let Some(written) = self.durable.superblocks_ended(&mut self.cx, id, failures) else {
             return;
         };
+        // The end of a rebuild may be recorded: entries could stand on more members now.
+        self.logs.look_for_exposed();
         if written.begins {
             self.logs.append_what_waited(&mut self.cx, &mut self.durable);
         }

@@ -8,7 +8,6 @@ use crate::context::Start;
 use crate::durable::{BadBlocks, Bitmap, Durable, SuperblocksStart, returning};
 use crate::format::banks::Banks;
 use crate::format::bitmap::{Bits, StoredBitmap, TableEntry, encode_table};
-use crate::format::commit_entry::{Found, FoundLog};
 use crate::format::horizon::{LAST_OPENING, LAST_SUPERBLOCK, first_sequence};
 use crate::format::superblock::{
     Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Superblock,
@@ -16,6 +15,7 @@ use crate::format::superblock::{
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::implausible::beyond;
+use crate::log::found::{Found, FoundLog};
 use crate::log::{CommitLogContent, Logs};
 use crate::mode::Mode;
 use crate::older::older_slots;
@@ -161,9 +161,11 @@ impl Array {
         }
         commits.resize_with(usize::from(geometry.members()), CommitLogContent::default);
         let implausible = implausible(&opening, &commits);
-        let damaged = if redo { damaged_commit_logs(assembly, &commits) } else { Vec::new() };
+        let unread = unread_areas(&commits);
+        let found = entries_of(assembly, commits);
+        let damaged = redo && is_damaged(assembly, &found, &unread);
         if redo && !superblock.clean {
-            unrecoverable(assembly, &commits, &damaged, &mut map);
+            unrecoverable(assembly, damaged, &mut map);
         }
         let starts_over = trust(assembly, *force, &mut map)?;
         let live = (superblock.clean || redo) && geometry.layout().logs().is_some() && map.dirty.count() > 0;
@@ -175,7 +177,6 @@ impl Array {
         }
         let session_number = superblock.session_number + 1;
         let first_sequence = first_sequence(session_number);
-        let found = commits.into_iter().map(|content| content.found).collect();
         let logs = open_logs(&opening, &map, table, found, first_sequence);
         if *read_only && logs.is_to_be_recovered() {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
@@ -197,7 +198,7 @@ impl Array {
         let mut array = Array { rooms: Rooms::new(start, durable, logs, now) };
         let cause = FailureCause::Older;
         let failed = older.into_iter().map(|slot| Event::MemberFailed { slot, cause });
-        let damaged = damaged.into_iter().map(|slot| Event::CommitLogDamaged { slot });
+        let damaged = damaged.then_some(Event::CommitLogDamaged);
         array.rooms.begin(failed.chain(damaged).chain(implausible));
         Ok(array)
     }
@@ -383,28 +384,21 @@ fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool
 }
 
 /// With `journal`: regions that cannot be redone because their log is on a member that is missing,
-/// or was not whole. Their parity is computed from their data, all of which is on other members.
-fn unrecoverable(
-    assembly: &Assembly,
-    commits: &[CommitLogContent],
-    damaged: &[Slot],
-    map: &mut StoredBitmap,
-) {
+/// or was not whole; all, if the commit log is damaged. Their parity is computed from their data.
+fn unrecoverable(assembly: &Assembly, damaged: bool, map: &mut StoredBitmap) {
     let gone = gone(assembly);
-    let unread = |slot: Slot| !commits[slot.as_usize()].read || damaged.contains(&slot);
-    let is_lost = |slot: Slot| gone.contains(&slot) || unread(slot);
-    let lost = |region: &Region| assembly.geometry.log_slots(*region).any(is_lost);
-    let regions: Vec<Region> = map.dirty.iter().filter(lost).collect();
+    let on_gone = |region: Region| assembly.geometry.log_slots(region).any(|slot| gone.contains(&slot));
+    let regions: Vec<Region> = map.dirty.iter().filter(|region| damaged || on_gone(*region)).collect();
     regions.into_iter().for_each(|region| map.resync.set(region));
 }
 
 /// After a clean shutdown the logs of dirty regions are still to be read. Otherwise they are void,
-/// unless the array has commit logs: then their records are to be redone.
+/// unless the array has a commit log: then their records are to be redone.
 fn open_logs(
     opening: &Opening,
     map: &StoredBitmap,
     table: Vec<TableEntry>,
-    found: Vec<FoundLog>,
+    found: FoundLog,
     first_sequence: u64,
 ) -> Logs {
     let Opening { assembly, tuning, .. } = opening;
@@ -435,22 +429,44 @@ fn open_logs(
     logs
 }
 
-/// After a crash: members whose commit log could be read but has lost entries that count. Each
-/// session begins with an entry; if there is none of the last session, all of its entries are lost.
-fn damaged_commit_logs(assembly: &Assembly, commits: &[CommitLogContent]) -> Vec<Slot> {
-    let superblock = &assembly.superblock;
-    if superblock.clean {
-        return Vec::new();
+/// The entries that the members' areas hold together. Members whose state is old do not count.
+fn entries_of(assembly: &Assembly, commits: Vec<CommitLogContent>) -> FoundLog {
+    let (gone, block) = (gone(assembly), assembly.geometry.block());
+    let (mut records, mut intents) = (Vec::new(), Vec::new());
+    for (slot, content) in (0..).map(Slot::new).zip(commits) {
+        if content.read && !gone.contains(&slot) {
+            records.push((slot, content.records));
+            intents.push((slot, content.intents));
+        }
     }
-    let gone = gone(assembly);
+    let found = FoundLog { records: Found::of(records, block), intents: Found::of(intents, block) };
+    if !assembly.superblock.clean {
+        return found;
+    }
+    FoundLog { records: found.records.cleared(), intents: found.intents.cleared() }
+}
+
+/// The slots whose areas could not be read.
+fn unread_areas(commits: &[CommitLogContent]) -> Vec<Slot> {
+    let unread = (0..).map(Slot::new).zip(commits).filter(|(_, content)| !content.read);
+    unread.map(|(slot, _)| slot).collect()
+}
+
+/// After a crash: whether entries that count are missing, or may be. Each session begins with an
+/// entry; if there is none of the last session, all of its entries are missing. The newest entries
+/// may stand on members alone whose areas cannot be read: no other entry names them.
+fn is_damaged(assembly: &Assembly, found: &FoundLog, unread: &[Slot]) -> bool {
+    let superblock = &assembly.superblock;
     let first = first_sequence(superblock.recorded.opened);
-    let is_damaged = |slot: &Slot| {
-        let content = &commits[slot.as_usize()];
-        let FoundLog { records, intents } = &content.found;
-        let damaged = |ring: &Found| !ring.whole || ring.newest < first;
-        content.read && !gone.contains(slot) && (damaged(records) || damaged(intents))
+    let damaged = |stream: &Found| !stream.whole || stream.newest < first;
+    let (gone, layout) = (gone(assembly), assembly.geometry.layout());
+    let hides = |group: u16| {
+        let hidden = layout.slots_of(group).filter(|slot| gone.contains(slot) || unread.contains(slot));
+        let any_unread = layout.slots_of(group).any(|slot| unread.contains(&slot) && !gone.contains(&slot));
+        any_unread && hidden.count() > usize::from(assembly.geometry.fault_tolerance())
     };
-    (0..assembly.geometry.members()).map(Slot::new).filter(is_damaged).collect()
+    let hidden = (0..layout.groups()).any(hides);
+    !superblock.clean && (hidden || damaged(&found.records) || damaged(&found.intents))
 }
 
 /// Whether a member is long enough to have superblocks. If so, the caller can read

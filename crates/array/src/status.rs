@@ -75,12 +75,8 @@ pub enum Event {
         /// The first sector of the array in their stripe.
         stripe: Sector,
     },
-    /// A member's commit log has lost entries that count: the regions whose records it holds are
-    /// resynced.
-    CommitLogDamaged {
-        /// Its slot.
-        slot: Slot,
-    },
+    /// The commit log has lost entries that count: all regions that were in use are resynced.
+    CommitLogDamaged,
     /// The log of a region has lost records that count, or holds something else: the region is
     /// resynced.
     LogDamaged {

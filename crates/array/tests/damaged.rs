@@ -5,6 +5,8 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::{Action, Class, Event, Operation, Repair, RequestError};
 use parlour_units::{Region, Sector, Sectors, Slot};
@@ -87,7 +89,7 @@ impl Expected {
     }
 }
 
-/// An entry of a commit log: its number, where it is on the disk in bytes, and the length of its
+/// An entry of the commit log: its number, where it is on the disk in bytes, and the length of its
 /// header.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -139,12 +141,19 @@ fn segments(world: &World) -> Vec<(usize, usize)> {
     found
 }
 
-fn commit_logs_damaged(world: &World) -> Vec<Slot> {
-    let slot = |event: &Event| match event {
-        Event::CommitLogDamaged { slot } => Some(*slot),
-        _ => None,
-    };
-    world.events.iter().filter_map(slot).collect()
+/// The copies of each entry: the disk, and the entry there. In the order of numbers.
+fn copies(world: &World) -> Vec<Vec<(usize, Entry)>> {
+    let mut copies: BTreeMap<u64, Vec<(usize, Entry)>> = BTreeMap::new();
+    for disk in 0..world.disks.len() {
+        for entry in entries(world, disk) {
+            copies.entry(entry.number).or_default().push((disk, entry));
+        }
+    }
+    copies.into_values().collect()
+}
+
+fn is_commit_log_damaged(world: &World) -> bool {
+    world.events.contains(&Event::CommitLogDamaged)
 }
 
 fn logs_damaged(world: &World) -> usize {
@@ -155,13 +164,32 @@ fn logs_damaged(world: &World) -> usize {
 fn a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed() {
     for lost in 0..5 {
         let (mut world, expected) = written(&setup(), SEED, 40);
-        let all: Vec<Vec<Entry>> = (0..5).map(|disk| entries(&world, disk)).collect();
-        let disk = (0..5).max_by_key(|disk| all[*disk].len()).unwrap();
+        let all = copies(&world);
         // Entries before the number that the newest one names no longer count.
-        let middle = all[disk][all[disk].len() - 2];
-        world.disks[disk].bytes[middle.at + middle.header + 100] ^= 4;
+        for (disk, middle) in &all[all.len() - 2] {
+            world.disks[*disk].bytes[middle.at + middle.header + 100] ^= 4;
+        }
         let world = killed(world);
-        assert_eq!(commit_logs_damaged(&world), [Slot::new(disk as u16)]);
+        assert!(is_commit_log_damaged(&world));
+        expected.check_redundancy(world, lost);
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn one_copy_of_each_entry_is_enough() {
+    for lost in 0..5 {
+        let (mut world, expected) = written(&setup(), SEED, 40);
+        let all = copies(&world);
+        let (disk, newest) = all[all.len() - 1][0];
+        let tail = word(&world.disks[disk].bytes, newest.at + 48);
+        for of_entry in all.iter().filter(|copies| copies[0].1.number >= tail) {
+            assert_eq!(of_entry.len(), 2, "each entry stands on two members");
+            let (disk, entry) = of_entry[(of_entry[0].1.number % 2) as usize];
+            world.disks[disk].bytes[entry.at + entry.header + 100] ^= 4;
+        }
+        let world = killed(world);
+        assert!(!is_commit_log_damaged(&world));
+        assert!(world.array.status().resync.is_none());
         expected.check_redundancy(world, lost);
     }
 }
@@ -170,12 +198,11 @@ fn a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed() {
 fn a_commit_log_whose_entries_were_never_written_is_not_believed() {
     for lost in 0..5 {
         let (mut world, expected) = written(&setup(), SEED, 40);
-        let disk = (0..5).max_by_key(|disk| entries(&world, *disk).len()).unwrap();
         let (start, length) = world.array.geometry().commit_log();
         let range = start.bytes() as usize..(start + length).bytes() as usize;
-        world.disks[disk].bytes[range].fill(0);
+        world.disks.iter_mut().for_each(|disk| disk.bytes[range.clone()].fill(0));
         let world = killed(world);
-        assert_eq!(commit_logs_damaged(&world), [Slot::new(disk as u16)]);
+        assert!(is_commit_log_damaged(&world));
         expected.check_redundancy(world, lost);
     }
 }
@@ -186,7 +213,7 @@ fn a_sound_commit_log_is_believed_wherever_the_array_is_killed() {
         let (mut world, expected) = written(&setup(), SEED + writes, writes as usize);
         for _ in 0..3 {
             world = killed(world);
-            assert_eq!((commit_logs_damaged(&world).len(), logs_damaged(&world)), (0, 0), "after {writes}");
+            assert_eq!((is_commit_log_damaged(&world), logs_damaged(&world)), (false, 0), "after {writes}");
             assert!(world.array.status().resync.is_none());
         }
         expected.check_redundancy(world, (writes % 5) as u16);
@@ -335,9 +362,8 @@ fn a_member_that_silently_drops_writes_pollutes_nobody_else() {
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_fits_no_record_after_a_crash_is_computed_from_the_rest() {
     let (mut world, expected) = written(&setup(), SEED, 40);
-    // The last block that was written, in its commit log.
-    let found = (0..5).find_map(|disk| entries(&world, disk).last().map(|entry| (disk, *entry)));
-    let (disk, entry) = found.unwrap();
+    // The last block that was written.
+    let (disk, entry) = copies(&world).pop().unwrap()[0];
     let bytes = &world.disks[disk].bytes[entry.at..];
     let record = 72;
     let (region, stripe) = (half_word(bytes, record + 8), half_word(bytes, record + 12));
@@ -362,7 +388,8 @@ mod planted {
 
     use crate::common::find_each;
 
-    const TESTS: [fn(); 7] = [
+    const TESTS: [fn(); 8] = [
+        super::one_copy_of_each_entry_is_enough,
         super::a_commit_log_with_a_rotten_entry_in_the_middle_is_not_believed,
         super::a_commit_log_whose_entries_were_never_written_is_not_believed,
         super::a_sound_commit_log_is_believed_wherever_the_array_is_killed,

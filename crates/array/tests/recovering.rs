@@ -152,7 +152,7 @@ fn a_whole_stripe_that_is_cut_off_while_it_is_written_in_slices_has_parity_that_
     }
 }
 
-/// An array with long region logs and short commit logs.
+/// An array with long region logs and a short commit log.
 fn with_long_logs() -> Setup {
     let mut setup = Setup::logged(4);
     setup.member_length = 24 * 2_048;
@@ -325,7 +325,7 @@ fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_tha
     }
 }
 
-/// An array whose commit logs hold far more records of one region than are compared at a time.
+/// An array whose commit log holds far more records of one region than are compared at a time.
 fn with_large_regions() -> Setup {
     let mut setup = Setup::logged(4);
     (setup.unit, setup.block, setup.member_length) = (2_048, 8, 64 * 2_048);
@@ -388,7 +388,7 @@ fn a_region_with_many_records_is_recovered_in_parts_that_bound_the_memory() {
     let mut world = World::new(&with_large_regions(), SEED);
     let within = of_first_region(&world);
     let content = write_blocks(&mut world, LARGE_WRITES, within);
-    assert_eq!(world.array.status().counters.appends, 0, "all of it is in the commit logs alone");
+    assert_eq!(world.array.status().counters.appends, 0, "all of it is in the commit log alone");
     let mut world = cut(world);
     let most = recover_and_measure(&mut world);
     assert_eq!(world.array.status().counters.redone, 1);
@@ -429,12 +429,12 @@ fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
             assert!(world.step());
         }
         assert!(is_recovering(&world));
-        let holds_records = commit_slot(&world) == Some(Slot::new(slot));
+        let holds_log = log_slot(&world) == Some(Slot::new(slot));
         world.array.fail(world.now, Slot::new(slot)).unwrap();
         world.drain();
         world.settle();
-        // If the records are lost as well, data that was never flushed may be lost.
-        if holds_records {
+        // If the region's log is lost as well, data that was never flushed may be lost.
+        if holds_log {
             assert!(content.keys().all(|at| world.read_now(*at, 16).is_ok()));
         } else {
             assert_holds(&mut world, &content);
@@ -442,8 +442,8 @@ fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
     }
 }
 
-/// The slot whose commit log has the records of the first region.
-fn commit_slot(world: &World) -> Option<Slot> {
+/// The slot that holds the log of the first region.
+fn log_slot(world: &World) -> Option<Slot> {
     world.array.geometry().layout().sublog_slot(Region::new(0), 0)
 }
 
@@ -461,7 +461,7 @@ fn with_many_regions() -> Setup {
 #[test]
 fn recovery_of_many_regions_takes_as_much_memory_as_a_few() {
     let mut setup = with_many_regions();
-    // All records are in commit logs when the power is cut.
+    // All records are in the commit log when the power is cut.
     setup.tuning.log_memory = Sectors::new(128 * 200);
     let mut world = World::new(&setup, SEED);
     let regions = u64::from(world.array.geometry().layout().region_count());
@@ -520,9 +520,9 @@ fn a_segment_of_one_record_costs_about_as_much_as_the_record() {
     world.settle();
     let counters = world.array.status().counters;
     assert!(counters.short_segments > 40, "there are fewer buffers than regions");
-    // In a commit log each record takes a header and its payload; in a segment, two headers and the
-    // payload.
-    let most = counters.short_segments * (2 * 2 + 16) + content.len() as u64 * (16 + 4) + 512;
+    // In the commit log each record takes a header and its payload, twice; in a segment, two
+    // headers and the payload.
+    let most = counters.short_segments * (2 * 2 + 16) + content.len() as u64 * 2 * (16 + 4) + 512;
     let written = logged_sectors(&world) - before;
     assert!(written < most, "{written} sectors, and {most} would do");
     let mut world = world.restart();

@@ -8,7 +8,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::{Event, Operation, Repair, RequestError};
+use parlour_array::{Action, Event, Operation, Repair, RequestError};
 use parlour_units::{Region, Sectors, Slot, Stripe, Unit};
 
 /// The stripes that are used: of two regions.
@@ -333,7 +333,14 @@ fn no_more_is_cut_off_than_the_bad_block_log_has_room_for() {
             note(&mut may, at, &new, false);
             world.write(at, &new);
         }
-        (0..400 + 300 * seed).for_each(|_| _ = world.step());
+        // Data is written last: as much as possible is under way.
+        let start = world.array.geometry().data_start();
+        let of_data = |action: &Action| matches!(action, Action::Write { at, .. } if *at >= start);
+        for _ in 0..2_000 {
+            let Some(next) = world.pending.iter().position(|effect| !of_data(&effect.action)) else { break };
+            world.step_at(next);
+        }
+        (0..100 + 100 * seed).for_each(|_| _ = world.step());
         world.disk_at(seed as u16).dead = true;
         let mut world = world.crash(false).unwrap();
         world.settle();

@@ -229,9 +229,10 @@ fn a_write_without_a_record_outlives_a_zero_record_from_before() {
     assert!(world.read_now(0, 8).unwrap() == bytes);
 }
 
-/// An array with a record of stripe 0 and a zero record of stripe 1. A write to stripe 3 finds
-/// neither old data nor parity and has no record, so the region is to be resynced. With `beside`,
-/// there is an earlier write to stripe 2, whose record is being committed: that effect is returned.
+/// An array with a record of stripe 0 and a zero record of stripe 1, and without the member of the
+/// first block. A write to stripe 3 finds that one more member fails, which is kept because nothing
+/// can replace it: so the region is to be resynced. With `beside`, there is an earlier write to
+/// stripe 2, whose data is being written: that effect is returned.
 fn to_be_resynced(beside: bool) -> (World, Vec<u8>, Option<Effect>) {
     let mut world = World::new(&Setup::logged(4), SEED);
     let layout = world.array.geometry().layout().clone();
@@ -242,35 +243,45 @@ fn to_be_resynced(beside: bool) -> (World, Vec<u8>, Option<Effect>) {
     world.write_now(0, &bytes).unwrap();
     let zeroes = Operation::WriteZeroes { may_unmap: true, fast_only: false, durable: false };
     world.do_now(zeroes, stripe, stripe, None).0.unwrap();
-    for unit in [0, layout.data_units()] {
-        let location = layout.locate(Stripe::new(3), Unit::new(unit));
-        let at = start.get() + location.at.get();
-        world.disk_at(location.slot.get()).unreadable.insert(at);
-    }
+    let lost = layout.locate(Stripe::new(0), Unit::new(0)).slot;
+    world.array.fail(world.now, lost).unwrap();
+    world.settle();
+    let unit = (0..layout.data_units()).map(Unit::new);
+    let kept = |stripe: u64| {
+        let slots = unit.clone().map(|unit| (unit, layout.locate(Stripe::new(stripe), unit).slot));
+        slots.into_iter().find(|(_, slot)| *slot != lost).unwrap()
+    };
+    let at = |stripe_number: u64| {
+        stripe_number * stripe + u64::from(kept(stripe_number).0.get()) * layout.unit_length().get()
+    };
     let mut held = None;
     if beside {
-        world.write(2 * stripe, &payload(&mut Random(2), 1));
-        let entry = |world: &World| {
-            world.pending.iter().position(|effect| {
-                let write = matches!(effect.action, Action::Write { at, .. } if at < start);
-                effect.class == Class::Log && write
-            })
+        world.write(at(2), &payload(&mut Random(2), 1));
+        let data = |world: &World| {
+            world
+                .pending
+                .iter()
+                .position(|effect| matches!(effect.action, Action::Write { at, .. } if at >= start))
         };
-        world.settle_until(|world| entry(world).is_some());
-        let index = entry(&world).unwrap();
+        world.settle_until(|world| data(world).is_some());
+        let index = data(&world).unwrap();
         held = Some(world.pending.swap_remove(index));
     }
-    world.write(3 * stripe, &payload(&mut Random(3), 1));
+    world.write(at(3), &payload(&mut Random(3), 1));
+    let writes = |world: &World| {
+        world.pending.iter().any(|effect| matches!(effect.action, Action::Write { at, .. } if at >= start))
+    };
+    world.settle_until(writes);
+    let slot = kept(3).1.get();
+    world.disk_at(slot).dead = true;
     world.settle_until(|world| world.array.unsynced_regions() > 0);
+    world.disk_at(slot).dead = false;
     assert!(world.array.unsynced_regions() > 0, "it was no such write");
     (world, bytes, held)
 }
 
-/// Reads the first block of stripe 0 after its member was failed.
+/// Reads the first block of stripe 0, whose member is missing.
 fn read_without_its_member(world: &mut World) -> Result<Vec<u8>, RequestError> {
-    let lost = world.array.geometry().layout().locate(Stripe::new(0), Unit::new(0)).slot;
-    world.array.fail(world.now, lost).unwrap();
-    world.drain();
     world.read_now(0, 1)
 }
 
@@ -292,7 +303,8 @@ fn parity_that_holds_all_records_stands_in_for_a_missing_member_before_the_resyn
     let live = |world: &World| world.array.status().log.unwrap().live_records;
     while live(&world) > 0 {
         let other = world.pending.iter().position(|effect| effect.class != Class::Rebuild);
-        world.step_at(other.expect("records are folded in"));
+        let Some(other) = other else { break };
+        world.step_at(other);
     }
     assert!(world.array.unsynced_regions() > 0);
     assert!(read_without_its_member(&mut world) == Ok(bytes));

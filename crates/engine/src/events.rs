@@ -55,11 +55,11 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             at.bytes(),
             stripe.bytes()
         ),
-        Event::CommitLogDamaged { slot } => format!(
-            "the commit log of {} has lost entries, or they have rotted: the regions whose records it holds are \
-             resynced from their data; scrub the array, and look after that device",
-            member_in(*slot, roster)
-        ),
+        Event::CommitLogDamaged => {
+            "the commit log has lost entries, or they have rotted on all members: the regions \
+             that were in use are resynced from their data; scrub the array, and look after the devices"
+                .to_owned()
+        }
         Event::LogDamaged { region, slots } => format!(
             "the log of region {} ({}) has lost records, or they have rotted: the region is resynced from its \
              data; look after these devices",

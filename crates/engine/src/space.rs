@@ -1,6 +1,6 @@
-//! Sets space aside on members. Metadata and commit logs must not run out of space. Data, parity
-//! and the logs of regions may stay sparse: if a write to them finds no space, the records in the
-//! commit logs are used, and the array becomes read-only.
+//! Sets space aside on members. Metadata and the commit log must not run out of space. Data, parity
+//! and the logs of regions may stay sparse: if a write to them finds no space, the records in
+//! the commit log are used, and the array becomes read-only.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

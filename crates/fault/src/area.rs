@@ -153,7 +153,7 @@ pub(crate) fn commit_part(geometry: &Geometry, at: Sector) -> Option<usize> {
     areas.into_iter().position(|(start, length)| at >= start && at < start + length)
 }
 
-/// Whether `at` of the member in `slot` is in a log or a commit log.
+/// Whether `at` of the member in `slot` is in a log or the commit log.
 pub(crate) fn is_of_logs(geometry: &Geometry, slot: Option<Slot>, at: Sector) -> bool {
     let area = |slot: Slot| Area::of_data(geometry, slot, at, Sectors::new(1));
     commit_part(geometry, at).is_some() || slot.and_then(area) == Some(Area::Segment)

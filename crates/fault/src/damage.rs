@@ -1,5 +1,5 @@
 //! Metadata that can be read but has wrong content: rot of one copy or both copies, of a log
-//! segment's headers or payload, or of an entry in the middle of a commit log.
+//! segment's headers or payload, or of an entry in the middle of the commit log.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(crate) enum What {
     SegmentHeaders,
     /// A sector of a segment.
     Segment,
-    /// A sector before the newest entry of a commit log.
+    /// A sector before the newest entry of the commit log.
     Entry,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Damage {
     pub(crate) at_rest: bool,
 }
 
-/// The number of sectors before a commit log's newest entry in which rot is placed.
+/// The number of sectors before the commit log's newest entry in which rot is placed.
 const LATE_ENTRIES: u64 = 24;
 
 impl What {

@@ -502,7 +502,7 @@ impl Disk {
     }
 
     /// Heals the sectors of which nothing is promised after a crash, so that wrong content there is
-    /// not tested: writes that were not made durable, and the newest entries of the commit logs,
+    /// not tested: writes that were not made durable, and the newest entries of the commit log,
     /// which no other metadata refers to.
     pub(crate) fn heal_what_is_cut_off(&mut self, power: bool) {
         let newest: Vec<Range<u64>> = self.newest.iter().flatten().cloned().collect();

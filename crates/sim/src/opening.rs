@@ -190,7 +190,7 @@ fn read_metadata(inputs: &mut OpeningInputs, assembly: &Assembly, drives: &[Memb
         standing.iter().map(own).collect::<Vec<Banks>>()
     };
     let read = |member: &Member, (at, length): Area| Some(member.metadata.read_out(at, length));
-    // Bad-block logs and commit logs are long, and most are empty.
+    // Bad-block logs and areas of the commit log are long, and most are empty.
     let written = |member: &Member, area: Area| {
         member.metadata.holds_any(area.0, area.1).then(|| read(member, area)).flatten()
     };

@@ -288,13 +288,19 @@ impl Durable {
         self.fence.is_looking()
     }
 
+    /// Whether superblocks were read lately and named no other server: if not, nothing is written
+    /// that can wait.
+    pub(crate) fn has_looked(&self, cx: &Context) -> bool {
+        !self.fence.is_looking() && !self.fence.is_due(cx, false, false)
+    }
+
     /// When superblocks are to be read again, if they are not read earlier for another reason.
     pub(crate) fn look_deadline(&self, cx: &Context) -> Option<Instant> {
         self.fence.deadline(cx, self.superblocks.is_writing())
     }
 
-    /// What is due. `logs_begun` says whether all members hold a first entry of this session in
-    /// each commit log.
+    /// What is due. `logs_begun` says whether the commit log, if there is one, has a first entry of
+    /// this session in each of its streams.
     pub(crate) fn due(&self, cx: &Context, logs_begun: bool) -> Option<Due> {
         let superblocks = self.superblocks_are_due(cx, logs_begun);
         if self.fence.is_due(cx, self.superblocks.is_writing(), superblocks) {

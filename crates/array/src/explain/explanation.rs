@@ -119,11 +119,11 @@ pub enum ExplainedStep {
         /// The member.
         member: u16,
     },
-    /// A write of records to a commit log, before the phases that follow it. Writes that wait at
+    /// A write of records to the commit log, before the phases that follow it. Writes that wait at
     /// the same time share it.
     Commit {
-        /// The member.
-        member: u16,
+        /// The number of members that it goes to. They are chosen when it is written.
+        copies: u16,
     },
     /// A computation.
     Compute {
@@ -157,8 +157,8 @@ impl fmt::Display for ExplainedStep {
             ExplainedStep::Float(access) => ("float", access),
             ExplainedStep::Zero(access) => ("zero ", access),
             ExplainedStep::Flush { member } => return write!(f, "flush member {member}"),
-            ExplainedStep::Commit { member } => {
-                return write!(f, "write member {member}, in its commit log: records and checksums");
+            ExplainedStep::Commit { copies } => {
+                return write!(f, "write {copies} members, in the commit log: records and checksums");
             }
             ExplainedStep::Compute { result, sources, length } => {
                 return write!(f, "compute {result} = {}, {}", sources.join(" xor "), exact(*length));

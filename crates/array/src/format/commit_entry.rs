@@ -22,7 +22,7 @@ const RECORD_BYTES: usize = 40;
 const INTENT_BYTES: usize = 32;
 const CHANGE_BYTES: usize = 16;
 
-/// The two parts of a member's commit log, each of which is circular.
+/// The two streams of the commit log. Each member has an area for either, which is circular.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitPart {
     /// Records, durable before their data is written.
@@ -303,61 +303,6 @@ fn payload_fits(content: &EntryContent, payload: &[u8], key: &SectorKey) -> bool
         let Some(difference) = payload.get(from..from + length) else { return false };
         key.checksums(difference).zip(&committed.changes).all(|(sum, change)| sum == change.old ^ change.new)
     })
-}
-
-/// The entries from number `tail` to the newest of `entries`, oldest first; each entry names the
-/// one before it. `None` if one is missing. An entry that no other names was given up when it was
-/// written, and its writes went into another entry.
-pub(crate) fn chain(mut entries: Vec<EntryHeader>, tail: u64) -> Option<Vec<EntryHeader>> {
-    let mut chain = Vec::with_capacity(entries.len());
-    let mut wanted = entries.last()?.number;
-    while wanted >= tail && wanted > 0 {
-        let entry = entries.pop().filter(|entry| entry.number >= wanted)?;
-        if entry.number == wanted {
-            wanted = entry.previous;
-            chain.push(entry);
-        }
-    }
-    chain.reverse();
-    Some(chain)
-}
-
-/// The content of a member's commit log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct FoundLog {
-    pub(crate) records: Found,
-    pub(crate) intents: Found,
-}
-
-impl FoundLog {
-    pub(crate) fn part(&self, part: CommitPart) -> &Found {
-        match part {
-            CommitPart::Records => &self.records,
-            CommitPart::Intents => &self.intents,
-        }
-    }
-}
-
-/// The content of one ring of a commit log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
-    pub(crate) entries: Vec<EntryHeader>,
-    /// The number of the newest entry; 0 if there is none.
-    pub(crate) newest: u64,
-    /// Where it ends, counted in sectors since the ring was new.
-    pub(crate) head: u64,
-    /// The start of the oldest entry that the newest one counts on. It is kept also if no entry
-    /// counts any more because the array was stopped cleanly.
-    pub(crate) floor: u64,
-    /// Whether all entries that count are there.
-    pub(crate) whole: bool,
-}
-
-impl Default for Found {
-    /// A ring to which nothing was ever written.
-    fn default() -> Found {
-        Found { entries: Vec::new(), newest: 0, head: 0, floor: 0, whole: true }
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The range of numbers that each session may give.
 //!
-//! Records, entries of commit logs and stamps of segments of session n are numbered from n · 2⁴⁰
+//! Records, entries of the commit log and stamps of segments of session n are numbered from n · 2⁴⁰
 //! on, its bitmaps, tables and bad-block logs from n · 2³² on. A structure with a number from a
 //! session that never was is damaged or forged. It must not count: otherwise new numbers would be
 //! lower than its number.

@@ -19,7 +19,7 @@ pub const SUPERBLOCK_BYTES: usize = 4_096;
 pub(crate) const MAGIC: [u8; 8] = *b"PARLOUR\0";
 /// The version of the format: any change of the bytes that are written raises it, or adds a feature
 /// bit.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 /// The number of sessions that a superblock remembers. A member that missed more sessions cannot be
 /// distinguished from one that was used separately.
 pub(crate) const REMEMBERED_SESSIONS: usize = 32;
@@ -100,8 +100,8 @@ pub struct Recorded {
     pub table: u64,
     /// The number of the bad-block log.
     pub list: u64,
-    /// The number of the last session whose opening came to its end: each commit log has an entry
-    /// of it. (A long session takes additional numbers.)
+    /// The number of the last session whose opening came to its end: each stream of the commit log
+    /// has an entry of it. (A long session takes additional numbers.)
     pub opened: u64,
 }
 

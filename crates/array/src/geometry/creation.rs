@@ -249,7 +249,7 @@ const LARGEST_REGION: Sectors = Sectors::new(1 << 21);
 /// Members of this size (64 GiB) or more are large: segments of 1 MiB, shorter logs.
 const LARGE_MEMBER: Sectors = Sectors::new(1 << 27);
 
-/// The commit log takes about this part of a member (1/128), …
+/// For each two members, the commit log takes about this part of a member (1/128), …
 const COMMIT_LOG_SHARE: u64 = 128;
 
 /// … but usually at most this much (8 MiB).
@@ -375,7 +375,7 @@ fn room(length: Sectors, data_start: Sectors) -> Option<Sectors> {
     (!room.is_zero()).then_some(room)
 }
 
-/// Length of each member's commit log.
+/// Length of the commit log's area on each member.
 fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
     let data_units = logged_data_units(members, sublogs);
@@ -389,10 +389,14 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let parity = share * u64::from(members) / (data_units + 1);
     let log = Sectors::new((parity as f64 * ratio) as u64) + segment * 2;
     let intents = Sectors::new(log.get() / 10 + 64);
-    let usual = Sectors::new(creation.member_length.get() / COMMIT_LOG_SHARE).min(USUAL_COMMIT_LOG);
+    // All members have one commit log together, and each entry stands in the areas of several.
+    let share = creation.member_length.get() / COMMIT_LOG_SHARE;
+    let usual = Sectors::new(share).min(USUAL_COMMIT_LOG) * u64::from(creation.members / 2).clamp(1, 16);
     usual
+        .max((intents * 12).min(Sectors::new(share * 4)))
+        .max(intents * 4)
+        .min(LARGEST_COMMIT_LOG)
         .max(least)
-        .max((intents * 4).min(LARGEST_COMMIT_LOG))
         .max(SMALLEST_COMMIT_LOG)
         .round_up(METADATA_BLOCK)
 }

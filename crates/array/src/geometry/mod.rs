@@ -236,8 +236,8 @@ impl Geometry {
         self.stored.consistency.is_journal()
     }
 
-    /// Where each member's commit log starts, and its length; zero without commit logs. It ends
-    /// where the data area starts.
+    /// Where each member's areas of the commit log start, and their length; zero without a commit
+    /// log. They end where the data area starts.
     pub fn commit_log(&self) -> (Sector, Sectors) {
         let length = Sectors::new(self.stored.commit_log);
         (Sector::new(self.stored.data_start - self.stored.commit_log), length)

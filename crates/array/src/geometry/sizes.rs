@@ -31,9 +31,9 @@ pub(crate) const MOST_REGIONS: u32 = 1 << 20;
 pub(crate) const MOST_COMMIT_LOG: Sectors = Sectors::new(1 << 21);
 
 /// A commit log is as long as the intents of a region's reintegration need, but not longer than
-/// this (32 MiB). This bounds what is read when the array is opened. Intents that do not fit are
+/// this (128 MiB). This bounds what is read when the array is opened. Intents that do not fit are
 /// written part by part.
-pub(super) const LARGEST_COMMIT_LOG: Sectors = Sectors::new(65_536);
+pub(super) const LARGEST_COMMIT_LOG: Sectors = Sectors::new(262_144);
 
 /// The least length of a commit log (128 KiB).
 pub(super) const SMALLEST_COMMIT_LOG: Sectors = Sectors::new(256);

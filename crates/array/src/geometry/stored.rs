@@ -49,7 +49,7 @@ pub struct StoredGeometry {
     pub regions: Option<RegionShape>,
     /// What a crash may cost.
     pub consistency: Consistency,
-    /// Length of the commit log on each member, in sectors; zero without commit logs.
+    /// Length of the commit log on each member, in sectors; zero without one.
     pub commit_log: u64,
     /// The part of it, at its end, for the intents of reintegrations.
     pub intent_log: u64,

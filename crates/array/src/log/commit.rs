@@ -1,34 +1,44 @@
 //! The commit log makes a record durable before the data that the record describes (`consistency =
 //! journal`).
 //!
-//! Each member has a small commit log of two rings. One ring holds records, the other the intents
-//! of reintegrations. A record goes to the commit log of one member that holds its region's log,
-//! and therefore none of the region's data. While one entry is being written, new records wait and
-//! are written together in the next entry: one sequential write for many records. Later the records
-//! reach their region's log in whole segments, as they do without a commit log.
+//! The commit log has two streams of entries. One holds records, the other the intents of
+//! reintegrations. Each member has an area for either. An entry goes to f + 1 members of one parity
+//! group, where f members may be lost: those with the least to do ([`places`]). While one entry is
+//! being written, all new records wait and are written together in the next entry: one sequential
+//! write for many records. Later the records reach their region's log in whole segments, as they do
+//! without a commit log.
 //!
 //! Invariants:
-//! - A ring has one entry being written at a time, so records of a region become durable in their
-//!   order.
+//! - A stream has one entry being written at a time, so records become durable in their order. It
+//!   counts when it is durable on all of its members. If one of them fails meanwhile, the entry is
+//!   given up, and its records are written again, in an entry that names the same predecessor.
+//! - An entry has the same place in each area. So whatever members the entries stand on, all that
+//!   count and all space that is reserved fit into any area.
 //! - An entry keeps its place until its records are in segments on members or in durable parity,
 //!   *and* the data that they describe was written before a flush that is complete. So the entries
-//!   that are found after a crash are all that has to be redone, and the length of the commit logs
+//!   that are found after a crash are all that has to be redone, and the length of the commit log
 //!   bounds the time for it.
 //! - Space for records is reserved before the stripe's lock is taken. The oldest records may be
-//!   kept by a region that waits for its reintegration. Therefore intents have a ring of their own,
-//!   and a reintegration does not begin before all earlier intents in that ring are over. Its own
-//!   intents must fit into half of the ring. So the ring of intents always becomes empty, however
-//!   full the ring of records is.
+//!   kept by a region that waits for its reintegration. Therefore intents have a stream of their
+//!   own. A reintegration begins only if there is room for all of its intents, and for those of the
+//!   others that are under way. So each comes to its end, however full the stream of records is.
+//! - An entry that was found on fewer members than it needs is copied before anything is redone:
+//!   what is redone must still be known after the next crash and the loss of a member.
+//! - While entries stand on fewer members than they could, their records are stored elsewhere as
+//!   soon as possible. No member becomes active before that is done.
 
 pub(super) mod entry;
 mod fresh;
+pub(super) mod given_up;
 pub(super) mod logs;
+mod places;
 mod space;
 
-use self::logs::{CommitEntry, CommitLog, EntryName, GROUP, LONGEST};
+use self::logs::{CommitEntry, EntryName, GROUP, LONGEST};
 
-use parlour_units::{Sectors, Slot, Unit};
+use parlour_units::{Sectors, Unit};
 
+use self::places::places;
 use super::{Logs, Reservation, SegmentState};
 use crate::columns::Columns;
 use crate::context::Context;
@@ -63,55 +73,68 @@ impl Logs {
     /// Writes intents and records that wait, in rings where no entry is being written. Returns
     /// whether there were any.
     fn start_entry(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
-        if self.start_fresh_ring(cx, durable) {
+        if self.start_copy(cx, durable) || self.start_needed_mark(cx, durable) {
             return true;
         }
-        let logs = &self.commits.logs;
-        let announced = logs.iter().position(|log| !log.intents.is_writing() && !log.announced.is_empty());
-        let waiting = logs.iter().position(|log| !log.records.is_writing() && !log.waiting.is_empty());
-        let Some(index) = announced.or(waiting).filter(|_| !durable.barrier()) else { return false };
-        let slot = Slot::new(index as u16);
+        let log = self.commits.log();
+        let announced = !log.intents.is_writing() && !log.announced.is_empty();
+        let waiting = !log.records.is_writing() && !log.waiting.is_empty();
+        if !(announced || waiting) || durable.barrier() || self.break_waiting(cx, durable) {
+            return false;
+        }
+        let log = self.commits.log();
         let block = cx.geometry.block();
-        let part = if announced.is_some() { CommitPart::Intents } else { CommitPart::Records };
-        let log = self.commits.log(slot);
+        let part = if announced { CommitPart::Intents } else { CommitPart::Records };
         let length = match part {
             CommitPart::Intents => {
                 log.announced.front().map_or(Sectors::ZERO, |waiting| waiting.content.header_length(block))
             }
-            CommitPart::Records => self.group(cx, slot).1,
+            CommitPart::Records => self.group(cx).1,
         };
-        let ring = self.commits.log(slot).ring(part);
+        let ring = self.commits.log().ring(part);
         if !ring.fits(length) && ring.lags() {
-            self.write_mark(cx, slot, part);
+            self.write_mark(cx, durable, part);
             return true;
         }
-        match announced.and_then(|_| self.commits.log(slot).announced.pop_front()) {
-            Some(intent) => self.write_intent(cx, slot, intent),
-            None => self.start_commit(cx, slot),
+        match part {
+            CommitPart::Intents => self.write_intent(cx, durable),
+            CommitPart::Records => self.start_commit(cx, durable),
         }
         true
     }
 
-    /// The number of waiting jobs of `slot` that the next entry takes, and the entry's greatest
-    /// length.
-    fn group(&mut self, cx: &mut Context, slot: Slot) -> (usize, Sectors) {
-        let log = &self.commits.logs[slot.as_usize()];
+    /// Beyond what the array survives, no member may be left for an entry: jobs do not wait for it.
+    fn break_waiting(&mut self, cx: &mut Context, durable: &Durable) -> bool {
+        let none = places(cx, durable, &[]).is_empty();
+        if none {
+            self.tell_given_up(cx, CommitPart::Records);
+            for job in std::mem::take(&mut self.commits.log().waiting) {
+                cx.release_buffers(job);
+                cx.signal(Signal::Broken(job, Vec::new()));
+            }
+        }
+        none
+    }
+
+    /// The number of waiting jobs that the next entry takes, and the entry's greatest length.
+    fn group(&mut self, cx: &mut Context) -> (usize, Sectors) {
+        let log = self.commits.log();
         let most = Sectors::new(log.records.length() / LONGEST);
-        let waiting: Vec<JobId> = log.waiting.iter().take(GROUP).copied().collect();
         let mut length = Sectors::ZERO;
-        for (index, id) in waiting.iter().enumerate() {
+        for (index, id) in log.waiting.iter().take(GROUP).enumerate() {
             let space = cx.jobs.stripe(*id).logging.commit_space;
             if index > 0 && length + space > most {
                 return (index, length);
             }
             length += space;
         }
-        (waiting.len(), length)
+        (log.waiting.len().min(GROUP), length)
     }
 
-    /// Where a commit log fills up, makes old entries superfluous: their records go to their
+    /// Where the commit log fills up, makes old entries superfluous: their records go to their
     /// regions' logs, and their data is flushed.
     fn press_commits(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
+        let exposed = self.last_exposed(cx, durable);
         let commits = &mut self.commits;
         if !commits.presses() {
             return false;
@@ -124,10 +147,10 @@ impl Logs {
             self.append_ready(cx, durable, region);
             return true;
         }
-        if self.commits.wants_table() && self.awaits_table() {
+        if (exposed.is_some() || self.commits.wants_table()) && self.awaits_table() {
             durable.want_table();
         }
-        let open = self.low_space_segment();
+        let open = self.low_space_segment(exposed);
         if let Some(index) = open {
             let region = self.segment(index).region;
             self.close(index);
@@ -137,39 +160,37 @@ impl Logs {
         open.is_some()
     }
 
-    /// An open segment that can be closed and whose records keep the older half of a commit log in
-    /// use. Only commit logs that are low on space are considered, unless jobs wait for space.
-    fn low_space_segment(&self) -> Option<u32> {
+    /// An open segment that can be closed and whose records keep entries in use: those in the older
+    /// half, if space is low; those that stand on too few members; all, if jobs wait for space.
+    fn low_space_segment(&self, exposed: Option<u64>) -> Option<u32> {
         let commits = &self.commits;
+        let streams = commits.streams.as_ref()?;
         let waited_for = !commits.waiters.is_empty();
-        let middle = |log: &CommitLog| log.is_low_on_space().then(|| log.records.middle());
-        let middles: Vec<Option<u64>> = commits.logs.iter().map(middle).collect();
-        let in_older_half = |name: EntryName| {
-            let middle = middles[name.slot.as_usize()];
-            middle.is_some_and(|middle| name.number <= middle)
-        };
+        let middle = streams.is_low_on_space().then(|| streams.records.middle());
+        let wanted = middle.max(exposed);
         let old = |index: &u32| {
             let segment = self.segment(*index);
             let can_be_closed = segment.unfilled == 0 && segment.state == SegmentState::Open;
             let first = || segment.commits.iter().copied().flatten().next();
-            can_be_closed && first().is_some_and(|name| waited_for || in_older_half(name))
+            let keeps = |name: EntryName| wanted.is_some_and(|wanted| name.number <= wanted);
+            can_be_closed && first().is_some_and(|name| waited_for || keeps(name))
         };
         self.open_segments().find(old)
     }
 
     /// Writes the records of all waiting jobs that fit, as one entry.
-    fn start_commit(&mut self, cx: &mut Context, slot: Slot) {
+    fn start_commit(&mut self, cx: &mut Context, durable: &Durable) {
         let (mut content, mut spans, mut jobs) = (EntryContent::default(), Vec::new(), Vec::new());
-        let (count, _) = self.group(cx, slot);
-        let group: Vec<JobId> = self.commits.log(slot).waiting.drain(..count).collect();
+        let (count, _) = self.group(cx);
+        let group: Vec<JobId> = self.commits.log().waiting.drain(..count).collect();
         for id in group {
             let records = self.add_records(cx, id, &mut content, &mut spans);
             jobs.push((id, records));
         }
         let unlanded = jobs.len() as u32;
-        let header = self.begin_entry(cx, slot, CommitPart::Records, content, 0, unlanded);
-        let kind = Kind::Commit(CommitEntry { slot, number: header.number, jobs });
-        self.write_entry(cx, slot, header, spans, kind);
+        let (header, slots) = self.begin_entry(cx, durable, CommitPart::Records, content, (0, unlanded));
+        let kind = Kind::Commit(CommitEntry { number: header.number, jobs });
+        self.write_entry(cx, &slots, header, spans, kind);
     }
 
     /// Adds what a job commits to an entry: its records, with the checksums that the job's plan has
@@ -231,8 +252,8 @@ impl Logs {
     }
 
     /// The entry is durable: its records count, and their jobs go on to write the data, as far as
-    /// its members are there. If the entry's member was failed meanwhile, the entry is lost with
-    /// it.
+    /// its members are there. If one of the entry's members was failed meanwhile, the entry is
+    /// given up.
     pub(crate) fn commit_done(
         &mut self,
         cx: &mut Context,
@@ -240,13 +261,13 @@ impl Logs {
         id: JobId,
         entry: CommitEntry,
     ) {
-        if cx.roster.member_since(entry.slot, cx.jobs.get(id).turn).is_none() {
-            return self.commit_broken(cx, id, entry, &[]);
-        }
-        let CommitEntry { slot, number, jobs } = entry;
+        let CommitEntry { number, jobs } = entry;
         cx.jobs.end(id);
-        self.commits.written(slot, CommitPart::Records, true);
-        let name = EntryName { slot, part: CommitPart::Records, number };
+        if !self.commits.written(CommitPart::Records, true) {
+            return self.give_entry_up(cx, jobs, &[]);
+        }
+        self.tell_given_up(cx, CommitPart::Records);
+        let name = EntryName { part: CommitPart::Records, number };
         for (job, records) in jobs {
             self.committed(cx, durable, job, name, &records);
         }
@@ -268,8 +289,8 @@ impl Logs {
         for (reservation, record) in reservations.iter().zip(records) {
             self.commit_record(reservation.segment, *record, Some(name));
         }
-        if records.iter().any(|record| record.payload().is_zero()) {
-            self.commits.bare.insert(region, name);
+        for record in records.iter().filter(|record| record.payload().is_zero()) {
+            self.commits.note_bare(region, record.stripe, name.number);
         }
         let log = self.region(region);
         log.landing[log.epoch] += 1;
@@ -291,15 +312,12 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         id: JobId,
-        CommitEntry { slot, jobs, .. }: CommitEntry,
+        CommitEntry { jobs, .. }: CommitEntry,
         failures: &[FailedAccess],
     ) {
         cx.jobs.end(id);
-        self.commits.written(slot, CommitPart::Records, false);
-        for (job, _) in jobs {
-            cx.release_buffers(job);
-            cx.signal(Signal::Broken(job, failures.to_vec()));
-        }
+        self.commits.written(CommitPart::Records, false);
+        self.give_entry_up(cx, jobs, failures);
     }
 
     fn start_commit_flush(&mut self, cx: &mut Context) {

@@ -5,7 +5,6 @@ use parlour_units::{Region, Sector, Slot, Stripe};
 
 use crate::context::Context;
 use crate::durable::Durable;
-use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::state::Reintegration;
 use crate::log::{LoadState, Logs, RegionLog, SegmentState};
 use crate::mode::Mode;
@@ -85,14 +84,14 @@ impl Logs {
     }
 
     /// Whether `region` is not reintegrated until the array is opened again. Either its own
-    /// reintegration was suspended, or the same commit log holds intents that must be finished
-    /// before any others.
+    /// reintegration was suspended, or the commit log holds intents that must be finished before
+    /// any others.
     pub(crate) fn is_suspended(&self, cx: &Context, region: Region) -> bool {
         if !cx.geometry.is_journaled() {
             return false;
         }
         let own = self.regions.get(region).is_some_and(|log| log.suspended);
-        own || self.blocked.contains(&commit_slot(cx, region))
+        own || self.blocked
     }
 
     /// Whether the region's content is not known and stays unknown until the array is opened again.

@@ -91,7 +91,7 @@ impl Logs {
         )
     }
 
-    /// The records of `region` that a commit log holds. A crash may have cut a segment off behind
+    /// The records of `region` that the commit log holds. A crash may have cut a segment off behind
     /// its header; such records are taken from the commit log.
     fn held_of(&self, region: Region) -> BTreeSet<u64> {
         let log = &self.regions[region];
@@ -169,8 +169,8 @@ impl Logs {
         record.suits(cx.geometry.layout()) && (!record.kind.has_payload() || within)
     }
 
-    /// The records in `position` are used from a commit log. The position is not overwritten while
-    /// a table counts it.
+    /// The records in `position` are used from the commit log. The position is not overwritten
+    /// while a table counts it.
     fn keep_shadow(&mut self, region: Region, position: u32) {
         let log = self.region(region);
         log.positions[position as usize] = true;

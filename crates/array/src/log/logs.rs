@@ -17,8 +17,8 @@ use crate::log::region::{LoadState, RegionLog};
 use crate::log::regions::RegionLogs;
 use crate::log::segment::Segment;
 use crate::tuning::{LogPool, Tuning};
-use parlour_units::{Region, Sectors, Slot};
-use std::collections::{BTreeSet, VecDeque};
+use parlour_units::{Region, Sectors};
+use std::collections::VecDeque;
 
 /// The logs of all regions.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ pub(crate) struct Logs {
     pub(in crate::log) landed: Vec<u64>,
     /// By region: the records that the newest table counts in its log.
     pub(in crate::log) stored: Vec<Stored>,
-    /// Segments, with their stamps, that no durable table counts yet: commit logs hold their
+    /// Segments, with their stamps, that no durable table counts yet: the commit log holds their
     /// records until a table does.
     pub(in crate::log) uncounted: Vec<(u32, u64)>,
     /// Buffers were freed since waiting jobs last looked.
@@ -75,9 +75,8 @@ pub(crate) struct Logs {
     pub(in crate::log) closing: ClosingProgress,
     /// Used if records are durable before their data is written.
     pub(in crate::log) commits: CommitLogs,
-    /// Slots in whose commit log there are intents that cannot be finished until the array is
-    /// opened again.
-    pub(in crate::log) blocked: BTreeSet<Slot>,
+    /// Whether the commit log has intents that cannot be finished until the array is opened again.
+    pub(in crate::log) blocked: bool,
 }
 
 /// The sizes of logs and of the pool of buffers. All are 0 in a layout without logs.
@@ -152,7 +151,7 @@ impl Logs {
             uncounted: Vec::new(),
             freed: false,
             commits: CommitLogs::default(),
-            blocked: BTreeSet::new(),
+            blocked: false,
         }
     }
 
@@ -169,8 +168,8 @@ impl Logs {
         self.positions > 0
     }
 
-    /// Whether commit logs hold records that are to be redone, or intents of a reintegration that
-    /// is to be finished.
+    /// Whether the commit log holds records that are to be redone, or intents of a reintegration
+    /// that is to be finished.
     pub(crate) fn is_to_be_recovered(&self) -> bool {
         let redone = |log: &RegionLog| log.half_done.is_some() || !log.unlanded.is_empty();
         let unfinished = |log: &RegionLog| log.waits_for_opening() && redone(log);

@@ -31,6 +31,7 @@ mod at_risk;
 mod commit;
 mod facts;
 mod failure;
+pub(crate) mod found;
 mod gates;
 mod load;
 mod logging;
@@ -56,7 +57,7 @@ mod want;
 mod writes;
 
 pub(crate) use append::closing::Closing;
-pub(crate) use commit::logs::{CommitEntry, EntryName};
+pub(crate) use commit::logs::{CommitEntry, EntryName, Waiting};
 pub(crate) use load::headers::Load;
 pub(crate) use logging::Logging;
 pub(crate) use logs::Logs;

@@ -1,13 +1,13 @@
-//! The logs when an array is opened: which are to be read, and what the commit logs hold.
+//! The logs when an array is opened: which are to be read, and what the commit log holds.
 
 use parlour_units::Region;
 
 use super::commit::logs::CommitLogs;
+use super::found::FoundLog;
 use super::logs::Logs;
 use super::recover::remembered::remember;
 use super::region::LoadState;
 use crate::format::bitmap::StoredBitmap;
-use crate::format::commit_entry::FoundLog;
 use crate::geometry::Geometry;
 
 impl Logs {
@@ -16,12 +16,12 @@ impl Logs {
         self.region(region).load = LoadState::Unknown;
     }
 
-    /// Takes in the entries of the members' commit logs.
+    /// Takes in the entries of the commit log.
     pub(crate) fn take_commit_logs(
         &mut self,
         geometry: &Geometry,
         map: &StoredBitmap,
-        found: Vec<FoundLog>,
+        found: FoundLog,
         first_sequence: u64,
     ) {
         let counts = |region: Region, sequence: u64| {

@@ -16,7 +16,6 @@ use crate::context::Context;
 use crate::durable::Durable;
 use crate::ids::JobId;
 use crate::log::Logs;
-use crate::log::commit::entry::commit_slot;
 use crate::mode::Mode;
 use crate::plan::{Fragment, LogMethod};
 
@@ -29,11 +28,9 @@ impl Logs {
         method: LogMethod,
         fragments: &[Fragment],
     ) {
-        let (region, space) = {
-            let job = cx.jobs.stripe(job);
-            (job.region, job.logging.commit_space)
-        };
-        let commit = cx.geometry.is_journaled().then(|| (commit_slot(cx, region), space));
+        let stripe = cx.jobs.stripe(job);
+        let (region, space) = (stripe.region, stripe.logging.commit_space);
+        let commit = cx.geometry.is_journaled().then_some(space);
         let whole = !cx.roster.is_degraded();
         let plain = whole && !method.is_bare() && self.fits_one_buffer(fragments);
         self.pool_waiters.push_back(PoolWaiter { job, region, plain, commit });
@@ -75,7 +72,7 @@ impl Logs {
         }
         // A try that fails gives back the space in the commit log, which wakes the jobs that wait
         // for that space.
-        waiter.commit.is_none_or(|(slot, space)| self.commits.nobody_waits_and_has_room(slot, space))
+        waiter.commit.is_none_or(|space| self.commits.nobody_waits_and_has_room(space))
     }
 
     /// Whether every write is logged, except in regions that need a resync: see

@@ -9,9 +9,9 @@ use crate::log::{Logs, RegionLog};
 use crate::mode::Mode;
 
 impl Logs {
-    /// Makes room for jobs that wait, writes entries of commit logs, recovers regions, and starts
-    /// reintegrations. `hosts_wait` says whether some request is not answered yet. Returns whether
-    /// it did anything.
+    /// Makes room for jobs that wait, writes entries of the commit log, recovers regions, and
+    /// starts reintegrations. `hosts_wait` says whether some request is not answered yet. Returns
+    /// whether it did anything.
     pub(crate) fn pump(&mut self, cx: &mut Context, durable: &mut Durable, hosts_wait: bool) -> bool {
         if !self.pool_waiters.is_empty() && self.relieve_pool(cx, durable)
             || self.pump_commits(cx, durable)
@@ -77,7 +77,7 @@ impl Logs {
         durable: &mut Durable,
         hosts_wait: bool,
     ) -> bool {
-        if cx.mode == Mode::Stopped || cx.mode.is_abandoned() {
+        if cx.mode == Mode::Stopped || cx.mode.is_abandoned() || !self.may_redo() {
             return false;
         }
         // Even during a stop, hosts may wait for recovery through a full commit log. A queued

@@ -3,6 +3,7 @@
 use crate::buffer::BufferId;
 use crate::format::horizon::{SESSION_RECORDS, first_sequence};
 use crate::format::segment::{Record, RecordKind};
+use crate::ids::JobId;
 use crate::log::commit::logs::EntryName;
 use crate::log::logs::Logs;
 use crate::log::segment::{Reservation, SegmentState};
@@ -15,16 +16,21 @@ impl Logs {
         self.records
     }
 
-    /// The records of a commit log's entry, whose data is not on its members, count until it is
-    /// durable that their region is to be resynced.
+    /// The records of an entry of the commit log, whose data is not on its members, count until it
+    /// is durable that their region is to be resynced.
     pub(crate) fn keep_until_resync(&mut self, entry: EntryName) {
         self.commits.keep(entry);
         self.commits.orphan(entry);
     }
 
-    /// Whether a record without payload of `region` would be redone after a crash.
-    pub(crate) fn bare_records_count(&mut self, region: Region) -> bool {
-        self.commits.bare_records_count(region)
+    /// Passes if no record without payload of this stripe would be redone after a crash. Otherwise
+    /// the entries up to it are made superfluous, and `job` goes on then.
+    pub(crate) fn pass_bare_records(&mut self, (region, stripe): (Region, u32), job: JobId) -> bool {
+        let Some(number) = self.commits.bare_record(region, stripe) else { return true };
+        let log = self.commits.log();
+        log.awaited = log.awaited.max(number);
+        log.forgetting.park(job);
+        false
     }
 
     /// The next record number: higher than all before, lower than those of the next session.
@@ -102,7 +108,7 @@ impl Logs {
         segment.commits.iter_mut().filter_map(Option::take).for_each(|entry| commits.orphan(entry));
     }
 
-    /// The segment is in its position. If a commit log holds its records, it keeps them until a
+    /// The segment is in its position. If the commit log holds its records, it keeps them until a
     /// table counts them: the loss of a record from a log would stay unnoticed if no table counted
     /// it.
     pub(crate) fn segment_stored(&mut self, index: u32) {

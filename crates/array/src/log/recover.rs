@@ -1,7 +1,7 @@
 //! Recovery of regions after a crash: data and parity are brought up to the durable records.
 //! Recovery always redoes and never decides whether to: a durable record is a committed write.
 //!
-//! After a crash the members' commit logs hold the records whose data may not have been written.
+//! After a crash the commit log holds the records whose data may not have been written.
 //! Each sector that they name is read. Its checksum shows how many records of its chain it already
 //! contains, and the missing differences are xored in. So every sector ends at the last record of
 //! its chain, wherever the crash came and however often recovery itself is interrupted. A region is
@@ -27,7 +27,7 @@ use self::cut_off::{CutOff, Settled};
 use self::redo::{Redo, Run, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 
-use parlour_units::{Region, Sectors, Unit};
+use parlour_units::{Region, Sectors, Slot, Unit};
 
 use self::remembered::{Recovery, Settling};
 
@@ -50,8 +50,8 @@ use crate::signal::Signal;
 use crate::status::Event;
 
 impl Logs {
-    /// After a crash: queues all regions that commit logs name for recovery. A few are recovered at
-    /// a time, so memory for only these few is needed.
+    /// After a crash: queues all regions that the commit log names for recovery. A few are
+    /// recovered at a time, so memory for only these few is needed.
     pub(crate) fn start_recovery(&mut self) {
         let waiting = self.regions.iter().filter(|(_, log)| log.recovery.is_some());
         self.recoveries.waiting = waiting.map(|(region, _)| region).collect();
@@ -155,7 +155,7 @@ impl Logs {
         for (index, span) in &redo.payloads {
             let remembered = &recovery.records[*index];
             reads.push((plan.steps.len() as u32, *span, &remembered.committed));
-            plan.read(remembered.slot, remembered.at, *span);
+            plan.read(remembered.slot(cx), remembered.at, *span);
         }
         for run in &redo.runs {
             let (member, at) = self.run_at(cx, redo.region, run);
@@ -392,7 +392,7 @@ impl Logs {
     }
 
     /// Blocks that could not be read may lack their records: they go on the bad-block log. No table
-    /// counts restored records before the bad-block log is durable, and commit logs keep the
+    /// counts restored records before the bad-block log is durable, and the commit log keeps the
     /// records until a table counts them. (If the bad-block log has no room, these blocks are not
     /// listed; the array relies on them staying unreadable.)
     fn record_unread(&mut self, cx: &mut Context, region: Region, recovery: &Recovery) {
@@ -414,7 +414,7 @@ impl Logs {
         let Redo { region, stripes, buffers, .. } = redo;
         buffers.into_iter().for_each(|buffer| cx.buffers.release(buffer));
         let log_lost = !self.remembered_log_stands(cx, region)
-            || failures.iter().any(|failure| self.in_commit_log(cx, failure))
+            || !self.leave_out_copies(cx, region, failures)
             || cx.still_standing(failures);
         if log_lost {
             return self.give_log_up(cx, durable, region);
@@ -426,8 +426,22 @@ impl Logs {
         self.start_redo(cx, region);
     }
 
-    fn in_commit_log(&self, cx: &Context, failure: &FailedAccess) -> bool {
-        failure.fault == Fault::Unreadable && failure.at < cx.geometry.data_start()
+    /// Copies of entries that could not be read, or whose members are gone, are not read again.
+    /// Returns whether a copy of each entry is left.
+    fn leave_out_copies(&mut self, cx: &Context, region: Region, failures: &[FailedAccess]) -> bool {
+        let recovery = self.region(region).recovery.as_mut().expect("there is something to redo");
+        recovery.records.iter_mut().all(|remembered| {
+            let at = remembered.at;
+            let unreadable = |slot: Slot| {
+                failures.iter().any(|failure| {
+                    let here = failure.at == at && cx.roster.slot_of(failure.member) == Some(slot);
+                    failure.fault == Fault::Unreadable && here
+                })
+            };
+            let is_there = |slot: &Slot| cx.roster.member_since(*slot, 0).is_some() && !unreadable(*slot);
+            remembered.slots.retain(is_there);
+            !remembered.slots.is_empty() || remembered.committed.record.payload().is_zero()
+        })
     }
 
     /// The next try reads each block by itself. Blocks that were read by themselves and failed are

@@ -38,7 +38,7 @@ pub(crate) struct RegionLog {
     /// All segments with records or reservations.
     pub(in crate::log) segments: Vec<u32>,
     pub(in crate::log) positions: Vec<bool>,
-    /// Positions whose records a commit log holds as well: the copies of the commit log are used.
+    /// Positions whose records the commit log holds as well: the copies of the commit log are used.
     /// These positions are not overwritten while a table counts on them.
     pub(in crate::log) shadows: Vec<u32>,
     pub(in crate::log) next_position: u32,
@@ -56,7 +56,7 @@ pub(crate) struct RegionLog {
     /// Changes when a reintegration begins. The reintegration waits for the writes of the epoch
     /// before.
     pub(in crate::log) epoch: usize,
-    /// Records and intents of the region that commit logs hold since a crash.
+    /// Records and intents of the region that the commit log holds since a crash.
     pub(in crate::log) recovery: Option<Box<Recovery>>,
     /// The work that a reintegration had done before that crash.
     pub(in crate::log) half_done: Option<HalfDone>,

@@ -28,7 +28,6 @@ use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
-use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::plan::without_done;
 use crate::log::reintegrate::state::{HalfDone, Reintegration};
 use crate::signal::Signal;
@@ -56,6 +55,15 @@ impl Logs {
         }
     }
 
+    /// Whether reintegrations that a crash interrupted are still to be finished.
+    fn any_half_done(&self) -> bool {
+        self.commits.exist()
+            && self.regions.values().any(|log| {
+                log.half_done.is_some()
+                    || log.recovery.as_ref().is_some_and(|recovery| recovery.has_intents())
+            })
+    }
+
     pub(super) fn take_half_done(&mut self, region: Region) -> HalfDone {
         let log = self.region(region);
         log.half_done.take().unwrap_or_default()
@@ -69,22 +77,18 @@ impl Logs {
             if self.running >= cx.tuning.reintegration_buffers.max(1) {
                 return any;
             }
-            let one_a_log = |region: &Region| {
-                let slot = commit_slot(cx, *region);
-                let mut running = self.regions.iter().filter(|(_, log)| log.reintegrating.is_some());
-                !cx.geometry.is_journaled() || running.all(|(other, _)| commit_slot(cx, other) != slot)
-            };
+            let has_room = !self.commits.exist() || self.commits.has_intent_room(self.running);
+            let half_done = self.any_half_done();
             let mut queue = self.queue.iter();
             let free = queue.position(|region| {
                 // Records that were given up count after a crash until it is durable that they do
                 // not: the table must not say before that they are in the parity.
                 let given_up = cx.geometry.is_journaled() && !durable.bitmap().resync_is_durable(*region);
-                // Of the regions of one commit log, one at a time has intents in it, and one whose
-                // reintegration a crash interrupted comes first.
-                let slot = commit_slot(cx, *region);
+                // Those that a crash interrupted come first: their intents stand at the front of
+                // the stream.
                 let log = &self.regions[*region];
-                let busy = self.commits.exist() && !self.commits.intents_are_over(slot);
-                log.holders == 0 && one_a_log(region) && !given_up && (!busy || log.half_done.is_some())
+                let may = log.half_done.is_some() || has_room && !half_done;
+                log.holders == 0 && !given_up && may
             });
             let Some(region) = free.and_then(|index| self.queue.remove(index)) else { return any };
             any = true;
@@ -107,7 +111,7 @@ impl Logs {
         // A reintegration that a crash cut off takes the same records again, and its intents are
         // already in the commit log.
         while begun.is_none()
-            && !self.intents_fit(cx, region, &passes, &applies)
+            && !self.intents_fit(cx, &passes, &applies)
             && let Some(middle) = self.middle_record(region)
         {
             (applies, newest) = self.collect_applies(cx, region, middle);

@@ -82,7 +82,7 @@ impl Logs {
     }
 
     /// Room in memory for a record that is already committed. The pool's limit is not checked: it
-    /// may be exceeded by as much as commit logs hold.
+    /// may be exceeded by as much as the commit log holds.
     pub(crate) fn reservation_for(
         &mut self,
         region: Region,

@@ -1,4 +1,5 @@
-//! A circular log of entries on a member: where entries are placed, and which of them still count.
+//! A stream of entries in areas of members: where entries are placed, and which of them still
+//! count. An entry has the same place in the area of each member on which it stands.
 //!
 //! Invariants:
 //! - Entries are placed in the order of their numbers.
@@ -11,14 +12,17 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Slot};
 
-use crate::format::commit_entry::{EntryContent, Found};
+use crate::format::commit_entry::EntryContent;
+use crate::log::found::{Found, FoundEntry};
 
 /// An entry that still counts.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     number: u64,
+    /// The slots on whose members it stands.
+    slots: Vec<Slot>,
     at: u64,
     end: u64,
     /// Records that are in memory only, or intents whose parity is not yet durable.
@@ -39,6 +43,11 @@ impl Entry {
     /// Whether the entry no longer counts; `complete` is the number of the last complete flush.
     fn is_done(&self, complete: u64) -> bool {
         self.is_over() && self.landed.is_none_or(|landed| complete > landed)
+    }
+
+    /// The slots on whose members it stands.
+    pub(super) fn slots(&self) -> &[Slot] {
+        &self.slots
     }
 
     /// The entry is kept until one more record or intent is stored elsewhere.
@@ -63,7 +72,7 @@ impl Entry {
     }
 }
 
-/// One of the two rings of a member's commit log.
+/// One of the two streams.
 #[derive(Debug)]
 pub(super) struct Ring {
     length: u64,
@@ -74,9 +83,12 @@ pub(super) struct Ring {
     entries: VecDeque<Entry>,
     /// The number of the last entry that was written; 0 where there is none.
     last: u64,
+    /// The slots on whose members that entry stands.
+    last_slots: Vec<Slot>,
     /// The start of the oldest entry that counts, as the last written entry names it.
     floor: u64,
-    /// The number of that entry.
+    /// The number of that entry; 0 until an entry of this session is written: up to then, what the
+    /// session before forgot last may be found once more.
     tail: u64,
     /// The entry that is being written.
     writing: Option<Writing>,
@@ -85,11 +97,14 @@ pub(super) struct Ring {
 }
 
 /// An entry that is being written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Writing {
     number: u64,
     floor: u64,
     tail: u64,
+    slots: Vec<Slot>,
+    /// One of these members is gone.
+    lost: bool,
 }
 
 /// The place of a new entry: its number, where it starts, the number of the oldest entry that
@@ -111,31 +126,36 @@ impl Ring {
             // The newest entry is the empty one of a session that wrote no other. The empty entry
             // of this session takes its place: otherwise each crash would add one, until the ring
             // is full.
-            Some((newest, before)) if newest.content == EntryContent::default() => {
+            Some((FoundEntry { header: newest, .. }, before))
+                if newest.content == EntryContent::default() =>
+            {
                 (newest.at, newest.previous, before)
             }
             _ => (found.head, found.newest, &found.entries[..]),
         };
-        let entries = kept.iter().map(|entry| Entry {
-            number: entry.number,
-            at: entry.at,
-            end: entry.at + entry.length(block).get(),
+        let entries = kept.iter().map(|FoundEntry { header, slots }| Entry {
+            number: header.number,
+            slots: slots.clone(),
+            at: header.at,
+            end: header.at + header.length(block).get(),
             unstored: 0,
             unlanded: 0,
             landed: None,
         });
         let entries: VecDeque<Entry> = entries.collect();
+        let last_slots = found.entries.last().map_or_else(Vec::new, |entry| entry.slots.clone());
         Ring {
             length: length.get(),
             block: block.get(),
             head,
             next: first.max(found.newest + 1),
             last,
+            last_slots,
             // (After a clean stop, too, the entries that the newest one counts on must not be torn.
             // If a crash comes before this session has begun, that entry is still the newest, and
             // the array is no longer marked clean.)
             floor: found.floor.min(head),
-            tail: found.entries.first().map_or(0, |entry| entry.number),
+            tail: 0,
             entries,
             writing: None,
             fresh: true,
@@ -171,17 +191,6 @@ impl Ring {
         self.entries.is_empty()
     }
 
-    /// The number of the next entry.
-    pub(super) fn next(&self) -> u64 {
-        self.next
-    }
-
-    /// Another member holds the ring from now on: new entries are numbered from `next`.
-    pub(super) fn renumber(&mut self, next: u64) {
-        self.entries.clear();
-        (self.next, self.last, self.floor, self.tail, self.fresh) = (next, 0, self.head, next, true);
-    }
-
     /// The entry with this number, if it still counts.
     pub(super) fn entry(&mut self, number: u64) -> Option<&mut Entry> {
         let index = self.entries.binary_search_by_key(&number, |entry| entry.number).ok()?;
@@ -207,7 +216,7 @@ impl Ring {
 
     /// Begins an entry of `length` with `unlanded` writes, which is kept until `unstored` records
     /// or intents are stored elsewhere.
-    pub(super) fn append(&mut self, length: Sectors, unstored: u32, unlanded: u32) -> Placed {
+    pub(super) fn append(&mut self, length: Sectors, slots: &[Slot], unstored: u32, unlanded: u32) -> Placed {
         // If no entry counts any more and there is no room even for an empty entry, the empty entry
         // overwrites a forgotten one. (If a crash cuts that write off, the log is taken for
         // damaged.)
@@ -215,26 +224,50 @@ impl Ring {
         let start = self.start(length.get(), self.length).or(forgotten.then_some(self.head));
         let at = start.expect("space is reserved before it is used");
         assert!(self.writing.is_none(), "one entry is written at a time");
+        assert!(!slots.is_empty(), "an entry stands somewhere");
         self.head = at + length.get();
         let (number, previous) = (self.next, self.last);
         self.next += 1;
-        self.entries.push_back(Entry { number, at, end: self.head, unstored, unlanded, landed: None });
+        let of_entry = slots.to_vec();
+        self.entries.push_back(Entry {
+            number,
+            slots: of_entry,
+            at,
+            end: self.head,
+            unstored,
+            unlanded,
+            landed: None,
+        });
         let oldest = self.entries.front().expect("one was pushed");
-        self.writing = Some(Writing { number, floor: oldest.at, tail: oldest.number });
+        self.writing = Some(Writing {
+            number,
+            floor: oldest.at,
+            tail: oldest.number,
+            slots: slots.to_vec(),
+            lost: false,
+        });
         Placed { number, at, tail: oldest.number, previous }
     }
 
-    /// The entry was written, or (unless `whole`) could not be. In the second case its writes go
-    /// into another entry, which takes its place.
-    pub(super) fn written(&mut self, whole: bool) {
+    /// The entry was written, or (unless `whole`) could not be. Returns whether it stands on all
+    /// members that it was to stand on. If not, its writes go into another entry, which takes its
+    /// place.
+    pub(super) fn written(&mut self, whole: bool) -> bool {
         let writing = self.writing.take().expect("an entry was on its way");
+        let whole = whole && !writing.lost;
         if whole {
+            assert!(
+                writing.floor >= self.floor && writing.tail >= self.tail,
+                "what was forgotten does not count again"
+            );
             (self.last, self.floor, self.tail, self.fresh) =
                 (writing.number, writing.floor, writing.tail, false);
+            self.last_slots = writing.slots;
         } else if let Some(broken) = self.entries.back().filter(|entry| entry.number == writing.number) {
             self.head = broken.at;
             self.entries.pop_back();
         }
+        whole
     }
 
     /// Not even an empty entry can be written: stop waiting for this session's first entry.
@@ -259,20 +292,64 @@ impl Ring {
     /// Returns whether there were any.
     pub(super) fn release(&mut self, complete: u64) -> bool {
         let before = self.entries.len();
-        while self.entries.front().is_some_and(|entry| entry.is_done(complete)) {
+        let writing = self.writing.as_ref().map(|writing| writing.number);
+        let is_over = |entry: &Entry| entry.is_done(complete) && Some(entry.number) != writing;
+        while self.entries.front().is_some_and(is_over) {
             self.entries.pop_front();
         }
         self.entries.len() < before
     }
 
-    /// Forgets all entries: their member is gone.
-    pub(super) fn forget(&mut self) {
-        self.entries.clear();
+    /// The member in `slot` is gone, and the copies on it.
+    pub(super) fn lose(&mut self, slot: Slot) {
+        self.entries.iter_mut().for_each(|entry| entry.slots.retain(|other| *other != slot));
+        self.last_slots.retain(|other| *other != slot);
+        if let Some(writing) = &mut self.writing {
+            writing.lost |= writing.slots.contains(&slot);
+        }
+    }
+
+    /// The newest entry also stands in `slots` now. Returns its number, if it still counts.
+    pub(super) fn copied(&mut self, slots: &[Slot]) -> Option<u64> {
+        let newest = self.entries.back_mut()?;
+        newest.slots.extend(slots);
+        self.last_slots.extend(slots);
+        Some(newest.number)
+    }
+
+    /// The newest of the entries that are forgotten and would be found after a crash; 0 if there is
+    /// none.
+    pub(super) fn lagging(&self) -> u64 {
+        let kept = self.oldest().unwrap_or(self.last);
+        if self.tail < kept { kept - 1 } else { 0 }
+    }
+
+    /// Whether entries up to `number` are forgotten, and would be found after a crash until another
+    /// entry is written.
+    pub(super) fn forgets_with_mark(&self, number: u64) -> bool {
+        number > 0 && self.would_be_found(number) && self.oldest().is_none_or(|oldest| oldest > number)
+    }
+
+    /// The slots on whose members the last entry stands that was written. It names all that count,
+    /// also if it does not count itself.
+    pub(super) fn last_slots(&self) -> &[Slot] {
+        &self.last_slots
+    }
+
+    /// The number of the oldest entry that counts.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.entries.front().map(|entry| entry.number)
+    }
+
+    /// The entries that count, each with the slots on whose members it stands, oldest first.
+    pub(super) fn places(&self) -> impl DoubleEndedIterator<Item = (u64, &[Slot])> {
+        self.entries.iter().map(|entry| (entry.number, &entry.slots[..]))
     }
 
     /// Whether a flush would free an entry.
     pub(super) fn wants_flush(&self) -> bool {
-        self.entries.front().is_some_and(Entry::is_over)
+        let writing = self.writing.as_ref().map(|writing| writing.number);
+        self.entries.front().is_some_and(|entry| entry.is_over() && Some(entry.number) != writing)
     }
 
     /// The number of the last entry in the older half of the space in use. Segments with records of
@@ -291,6 +368,7 @@ mod tests {
     use crate::format::commit_entry::tests::something;
 
     const BLOCK: Sectors = Sectors::new(8);
+    const PLACES: [Slot; 2] = [Slot::new(1), Slot::new(2)];
 
     /// A ring of 80 sectors with this many entries of one block each, numbered from 1.
     fn ring(entries: u64) -> Ring {
@@ -301,15 +379,20 @@ mod tests {
             previous: number - 1,
             content: something(),
         };
-        let entries: Vec<EntryHeader> = (1..=entries).map(entry).collect();
+        let entries: Vec<FoundEntry> = (1..=entries).map(|number| found(entry(number))).collect();
         let (newest, head) = (entries.len() as u64, entries.len() as u64 * 8);
-        Ring::new(&Found { entries, newest, head, floor: 0, whole: true }, 1, Sectors::new(80), BLOCK)
+        let found = Found { entries, newest, head, ..Found::default() };
+        Ring::new(&found, 1, Sectors::new(80), BLOCK)
+    }
+
+    fn found(header: EntryHeader) -> FoundEntry {
+        FoundEntry { header, slots: PLACES.to_vec() }
     }
 
     /// Appends an entry and completes its write; returns its number, its place and the number of
     /// the oldest entry that counts.
     fn append(ring: &mut Ring, length: u64, unstored: u32) -> (u64, u64, u64) {
-        let placed = ring.append(Sectors::new(length), unstored, 0);
+        let placed = ring.append(Sectors::new(length), &PLACES, unstored, 0);
         ring.written(true);
         (placed.number, placed.at, placed.tail)
     }
@@ -318,6 +401,15 @@ mod tests {
     fn a_ring_keeps_space_for_empty_entries() {
         let room = |length| Ring::new(&Found::default(), 1, Sectors::new(length), BLOCK).room();
         assert_eq!([room(800), room(80)], [800 - 4 * 8, 80 - 20], "at most a quarter");
+    }
+
+    #[test]
+    fn a_flush_frees_no_entry_that_is_being_written() {
+        let mut ring = ring(0);
+        ring.append(BLOCK, &PLACES, 0, 0);
+        assert!(!ring.wants_flush(), "it would be begun again and again");
+        ring.written(true);
+        assert!(ring.wants_flush());
     }
 
     #[test]
@@ -350,7 +442,7 @@ mod tests {
         let mut ring = ring(2);
         ring.entry(2).unwrap().keep();
         ring.entry(1).unwrap().keep();
-        ring.append(Sectors::new(72), 0, 0);
+        ring.append(Sectors::new(72), &PLACES, 0, 0);
     }
 
     #[test]
@@ -367,7 +459,7 @@ mod tests {
 
     #[test]
     fn what_the_last_entry_before_a_clean_stop_counts_on_is_not_overwritten_before_another_is_written() {
-        let found = Found { entries: Vec::new(), newest: 7, head: 56, floor: 0, whole: true };
+        let found = Found { newest: 7, head: 56, ..Found::default() };
         let mut ring = Ring::new(&found, 90, Sectors::new(80), BLOCK);
         assert_eq!(append(&mut ring, 8, 0), (90, 56, 90), "not at the start, where nothing counts any more");
         assert!(ring.release(0));
@@ -377,10 +469,10 @@ mod tests {
     #[test]
     fn an_entry_that_could_not_be_written_is_not_the_one_before() {
         let mut ring = ring(2);
-        ring.append(Sectors::new(8), 0, 1);
+        ring.append(Sectors::new(8), &PLACES, 0, 1);
         ring.written(false);
         assert!(ring.entry(3).is_none());
-        let placed = ring.append(Sectors::new(8), 0, 0);
+        let placed = ring.append(Sectors::new(8), &PLACES, 0, 0);
         assert_eq!((placed.number, placed.previous, placed.at), (4, 2, 16), "it takes its place");
     }
 
@@ -388,24 +480,34 @@ mod tests {
     fn empty_entries_of_sessions_do_not_fill_a_ring() {
         let header =
             |number, previous, content| EntryHeader { number, at: number * 8, tail: 0, previous, content };
-        let entries = vec![header(0, 0, something()), header(1, 0, EntryContent::default())];
-        let found = Found { entries, newest: 1, head: 16, floor: 0, whole: true };
-        let mut ring = Ring::new(&found, 90, Sectors::new(80), BLOCK);
-        let placed = ring.append(Sectors::new(8), 0, 0);
+        let entries = vec![found(header(0, 0, something())), found(header(1, 0, EntryContent::default()))];
+        let stream = Found { entries, newest: 1, head: 16, ..Found::default() };
+        let mut ring = Ring::new(&stream, 90, Sectors::new(80), BLOCK);
+        let placed = ring.append(Sectors::new(8), &PLACES, 0, 0);
         assert_eq!((placed.number, placed.at, placed.previous), (90, 8, 0));
     }
 
     #[test]
-    fn a_ring_is_fresh_until_an_entry_of_its_member_is_written() {
+    fn a_ring_is_fresh_until_an_entry_is_written() {
         let mut ring = ring(2);
         assert!(ring.is_fresh());
         append(&mut ring, 8, 0);
         assert!(!ring.is_fresh());
-        ring.forget();
-        ring.renumber(90);
-        assert!(ring.is_fresh());
-        let placed = ring.append(Sectors::new(8), 0, 0);
-        assert_eq!((placed.number, placed.previous, placed.tail), (90, 0, 90));
+    }
+
+    #[test]
+    fn an_entry_one_of_whose_members_is_gone_is_written_again() {
+        let mut ring = ring(1);
+        ring.append(Sectors::new(8), &PLACES, 0, 1);
+        ring.lose(PLACES[0]);
+        assert!(!ring.written(true));
+        assert!(ring.entry(2).is_none());
+        let left: Vec<(u64, Vec<Slot>)> =
+            ring.places().map(|(number, slots)| (number, slots.to_vec())).collect();
+        assert_eq!(left, [(1, vec![PLACES[1]])]);
+        ring.append(Sectors::new(8), &PLACES[1..], 0, 1);
+        ring.lose(PLACES[0]);
+        assert!(ring.written(true), "it has no copy there");
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Reading the commit logs when an array is opened. Their bytes are taken piece by piece, and only
-//! the entries that count are kept.
+//! Reading the commit log when an array is opened. The bytes of each member's areas are taken piece
+//! by piece, and only the entries that count are kept.
 //!
-//! A commit log is long, and most of it no longer counts. So the caller that opens an array passes
-//! the bytes of each member's log as they are read, and need not hold the whole log. The memory
-//! needed is that of the records that are to be redone, of the longest entry, and of one piece.
+//! An area is long, and most of it no longer counts. So the caller that opens an array passes the
+//! bytes as they are read, and need not hold all of them. The memory needed is that of the records
+//! that are to be redone, of the longest entry, and of one piece.
 
 use std::fmt;
 
@@ -12,18 +12,20 @@ use parlour_units::Sectors;
 
 use crate::assembly::Assembly;
 use crate::format::commit_entry::CommitPart;
-use crate::format::commit_entry::{Decoded, EntryHeader, Found, FoundLog, chain};
+use crate::format::commit_entry::{Decoded, EntryHeader};
 use crate::format::horizon::Horizon;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
+use crate::log::found::Area;
 
-/// The content of a member's commit log. The default value stands for a log that does not exist or
-/// cannot be read.
+/// What a member's areas of the commit log hold. The default value stands for areas that do not
+/// exist or cannot be read.
 #[derive(Clone, Debug, Default)]
 pub struct CommitLogContent {
     /// Whether all of the log was read.
     pub(crate) read: bool,
-    pub(crate) found: FoundLog,
+    pub(crate) records: Area,
+    pub(crate) intents: Area,
     /// Whether there are entries with numbers that no session can have given.
     pub(crate) beyond: bool,
 }
@@ -37,15 +39,12 @@ impl CommitLogContent {
     }
 }
 
-/// Takes in a member's commit log, from its start to its end.
+/// Takes in a member's areas of the commit log, from their start to their end.
 pub struct CommitLogReader {
     array: Identity,
     key: SectorKey,
     geometry: Geometry,
     horizon: Horizon,
-    /// After a clean stop no entry counts, but new entries are numbered and placed after the old
-    /// ones.
-    clean: bool,
     records: RingReader,
     intents: RingReader,
     beyond: bool,
@@ -61,7 +60,6 @@ impl CommitLogReader {
             array,
             key: SectorKey::new(array.0),
             horizon: assembly.horizon(),
-            clean: assembly.superblock.clean,
             records: ring(CommitPart::Records),
             intents: ring(CommitPart::Intents),
             beyond: false,
@@ -95,16 +93,8 @@ impl CommitLogReader {
         if self.records.left() + self.intents.left() > 0 || !self.geometry.is_journaled() {
             return CommitLogContent::default();
         }
-        let block = self.geometry.block();
-        let ring = |ring: RingReader| {
-            let mut found = ring.finish(block);
-            if self.clean {
-                found.entries.clear();
-            }
-            found
-        };
-        let found = FoundLog { records: ring(self.records), intents: ring(self.intents) };
-        CommitLogContent { read: true, found, beyond: self.beyond }
+        let (records, intents) = (self.records.finish(), self.intents.finish());
+        CommitLogContent { read: true, records, intents, beyond: self.beyond }
     }
 }
 
@@ -127,6 +117,8 @@ pub(super) struct RingReader {
     entries: Vec<EntryHeader>,
     newest: u64,
     tail: u64,
+    /// The bytes of the newest one.
+    last: Vec<u8>,
     /// When there are this many entries, those that no longer count are dropped.
     many: usize,
 }
@@ -143,6 +135,7 @@ impl RingReader {
             entries: Vec::new(),
             newest: 0,
             tail: 0,
+            last: Vec::new(),
             many: Self::MANY,
         }
     }
@@ -160,7 +153,7 @@ impl RingReader {
         while done + self.step <= self.pending.len() {
             match decode(&self.pending[done..]) {
                 Decoded::Needs(bytes) if self.at + done + bytes <= self.length => break,
-                Decoded::Entry(entry) => self.keep(entry, self.at + done),
+                Decoded::Entry(entry) => self.keep(entry, done),
                 Decoded::Needs(_) | Decoded::Nothing => {}
             }
             done += self.step;
@@ -171,12 +164,16 @@ impl RingReader {
 
     /// Keeps an entry, unless it no longer counts or does not belong where it was found: the
     /// payload of a record may contain a copy of an entry.
-    fn keep(&mut self, entry: EntryHeader, at: usize) {
+    fn keep(&mut self, entry: EntryHeader, done: usize) {
+        let at = self.at + done;
         if entry.at % (self.length as u64 / 512) != at as u64 / 512 || entry.number < self.tail {
             return;
         }
         if entry.number >= self.newest {
             (self.newest, self.tail) = (entry.number, entry.tail);
+            let length = entry.length(Sectors::new(self.step as u64 / 512)).bytes().as_usize();
+            self.last.clear();
+            self.last.extend_from_slice(&self.pending[done..done + length]);
         }
         self.entries.push(entry);
         if self.entries.len() >= self.many {
@@ -186,34 +183,22 @@ impl RingReader {
         }
     }
 
-    /// The content of the ring. The newest entry names the oldest entry that counts, and each entry
-    /// names the one before it, so missing entries between them are noticed. When an entry is
-    /// written, it overwrites no entry that counted when the one before it was written
-    /// ([`Ring`](super::ring::Ring)): an entry that a crash cut off has damaged none of them.
-    pub(super) fn finish(self, block: Sectors) -> Found {
-        let mut entries = self.entries;
-        entries.sort_unstable_by_key(|entry| entry.number);
-        let Some(newest) = entries.last() else { return Found::default() };
-        let (newest, tail, head) = (newest.number, newest.tail, newest.at + newest.length(block).get());
-        match chain(entries, tail) {
-            Some(entries) => {
-                let floor = entries.first().map_or(head, |oldest| oldest.at);
-                Found { entries, newest, head, floor, whole: true }
-            }
-            None => Found { entries: Vec::new(), newest, head, floor: head, whole: false },
-        }
+    /// What it holds, once all of it was taken.
+    pub(super) fn finish(self) -> Area {
+        Area { entries: self.entries, last: self.last }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use parlour_units::{Region, Unit};
+    use parlour_units::{Region, Slot, Unit};
 
     use super::*;
     use crate::columns::Columns;
     use crate::format::commit_entry::tests::something;
     use crate::format::commit_entry::{Change, Committed, EntryContent};
     use crate::format::segment::{Record, RecordKind};
+    use crate::log::found::Found;
 
     const ARRAY: Identity = Identity([7; 16]);
     const BLOCK: Sectors = Sectors::new(8);
@@ -234,9 +219,8 @@ mod tests {
         }
         assert!(most <= RingReader::MANY, "{most} entries were kept");
         assert_eq!(pending, 0, "bytes are kept only while more is needed");
-        let found = ring.finish(BLOCK);
-        let numbers: Vec<u64> = found.entries.iter().map(|entry| entry.number).collect();
-        assert_eq!((numbers, found.whole), (vec![19_997, 19_998, 19_999, 20_000], true));
+        let found = Found::of([(Slot::new(0), ring.finish())], BLOCK);
+        assert_eq!((numbers(&found), found.whole), (vec![19_997, 19_998, 19_999, 20_000], true));
     }
 
     /// The bytes of a log of `length` sectors with entries of one block each, given by number,
@@ -259,7 +243,7 @@ mod tests {
             for piece in bytes.chunks(piece) {
                 ring.take(piece, |bytes| EntryHeader::decode_start(bytes, ARRAY, &SectorKey::new(ARRAY.0)));
             }
-            ring.finish(BLOCK)
+            Found::of([(Slot::new(0), ring.finish())], BLOCK)
         };
         let found = read(bytes.len().max(1));
         assert_eq!(read(512), found);
@@ -268,7 +252,7 @@ mod tests {
     }
 
     fn numbers(found: &Found) -> Vec<u64> {
-        found.entries.iter().map(|entry| entry.number).collect()
+        found.entries.iter().map(|entry| entry.header.number).collect()
     }
 
     #[test]

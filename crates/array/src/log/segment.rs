@@ -49,7 +49,7 @@ pub(crate) struct Segment {
     pub(in crate::log) reserved: u32,
     pub(in crate::log) unfilled: u32,
     pub(in crate::log) records: Vec<Record>,
-    /// For each record: the entry of a commit log that is kept until the record is stored
+    /// For each record: the entry of the commit log that is kept until the record is stored
     /// elsewhere.
     pub(in crate::log) commits: Vec<Option<EntryName>>,
     /// How many of the records are being reintegrated now.

@@ -7,7 +7,7 @@ use crate::log::segment::{Segment, SegmentState};
 use parlour_units::Region;
 
 impl Logs {
-    /// Whether commit logs hold records that wait for a table.
+    /// Whether the commit log holds records that wait for a table.
     pub(crate) fn awaits_table(&self) -> bool {
         !self.uncounted.is_empty()
     }
@@ -96,8 +96,8 @@ impl Logs {
         stored
     }
 
-    /// `table` is durable: commit logs need not hold records that it counts, and positions that it
-    /// no longer counts may be overwritten.
+    /// `table` is durable: the commit log need not hold records that it counts, and positions that
+    /// it no longer counts may be overwritten.
     pub(crate) fn table_written(&mut self, table: &[TableEntry]) {
         for (index, entry) in table.iter().enumerate().take(self.stored.len()) {
             (self.stored[index], self.landed[index]) = (entry.stored, entry.landed);

@@ -49,5 +49,8 @@ impl Logs {
     /// Jobs that wait for space look again.
     pub(crate) fn wake_commit_waiters(&mut self, cx: &mut Context) {
         self.commits.waiters.wake(&mut cx.runnable);
+        if let Some(streams) = &mut self.commits.streams {
+            streams.forgetting.wake(&mut cx.runnable);
+        }
     }
 }

@@ -215,7 +215,7 @@ impl Maintenance {
         core.cx.events.push_back(Event::MemberFailed { slot, cause });
         core.stop_again();
         core.durable.record_exclusion(&core.cx);
-        core.logs.forget_commit_log(&mut core.cx, slot);
+        core.logs.lose_copies(slot);
         core.logs.logs_after_failure(&mut core.cx, &mut core.durable, slot);
         core.cx.signal(Signal::FlushesMayStart);
         true
@@ -239,7 +239,6 @@ impl Maintenance {
         core.cx.roster.occupy(slot, member);
         core.stripes.forget_cached(&mut core.cx);
         self.begin_rebuild(&mut core.cx, &mut core.durable, slot, 0);
-        core.logs.renumber_commit_log(slot);
         let out_of_sync =
             core.cx.roster.is_returning(slot).then(|| core.durable.bitmap().out_of_sync_count());
         core.cx.events.push_back(Event::SlotTaken { slot, member, out_of_sync });

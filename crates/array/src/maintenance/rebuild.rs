@@ -194,12 +194,15 @@ impl Maintenance {
     }
 
     /// Whether the slot may become active once all of it is rebuilt.
-    fn rebuild_may_end(&self, cx: &Context, durable: &Durable, logs: &Logs) -> bool {
+    fn rebuild_may_end(&self, cx: &Context, durable: &Durable, logs: &mut Logs) -> bool {
         // While the slot is not whole, an opening after a crash knows that logs which were stored
         // there are lost. After that only the durable resync bits say so.
         let known = durable.bitmap().all_resync_is_durable();
         // Once the slot is active the member is believed.
-        known && durable.joining_member_is_informed(cx) && logs.commit_logs_are_begun(cx)
+        known
+            && durable.joining_member_is_informed(cx)
+            && logs.commit_log_is_begun()
+            && logs.entries_are_protected(cx, durable)
     }
 }
 

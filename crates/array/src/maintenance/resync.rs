@@ -109,8 +109,8 @@ impl Maintenance {
     }
 
     pub(super) fn resync_flushed(&mut self, durable: &mut Durable, logs: &mut Logs, region: Region) {
-        // Records of the region in commit logs and positions are older than its parity, which was
-        // computed from the data.
+        // Records of the region in the commit log and in positions are older than its parity, which
+        // was computed from the data.
         logs.outdate_positions(region);
         durable.await_table(region);
     }

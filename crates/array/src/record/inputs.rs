@@ -19,8 +19,8 @@ pub struct OpeningInputs {
     pub tables: Vec<Banks>,
     /// By slot: both bad-block logs, as read.
     pub bad_block_logs: Vec<Banks>,
-    /// By slot: the commit log, as read. Commit logs are long; they are kept only if the opening is
-    /// to be recorded.
+    /// By slot: the area of the commit log, as read. Areas are long; they are kept only if the
+    /// opening is to be recorded.
     pub commits: Vec<Vec<u8>>,
     /// This session's identity.
     pub session: Identity,
@@ -69,7 +69,7 @@ impl OpeningInputs {
         self.open_with(assembly, commits)
     }
 
-    /// The same, with the content of the members' commit logs given separately, because their bytes
+    /// The same, with the content of the members' areas given separately, because their bytes
     /// are not kept.
     ///
     /// # Errors

@@ -200,11 +200,6 @@ impl Stripes {
         if self.narrows_repair(cx, durable, logs, id) {
             return Gate::Ended;
         }
-        if self.is_blind_beside_a_record(cx, logs, id) && !durable.is_whole(cx) {
-            // Its region would have to be resynced, and data that a missing member held would
-            // depend on that.
-            return Gate::Ends(Err(RequestError::Lost));
-        }
         if !self.pass_without_record(cx, durable, logs, id) {
             return Gate::Wait;
         }
@@ -269,14 +264,6 @@ impl Stripes {
         cx.jobs.stripe(id).blind == Blind::Anew && self.writes_all_missing(cx, id)
     }
 
-    /// Whether the job writes data without a record, and an earlier record without payload would be
-    /// redone after a crash.
-    fn is_blind_beside_a_record(&self, cx: &mut Context, logs: &mut Logs, id: JobId) -> bool {
-        let job = cx.jobs.stripe(id);
-        let (region, blind) = (job.region, job.blind == Blind::Writes);
-        blind && cx.geometry.is_journaled() && logs.bare_records_count(region)
-    }
-
     /// With `journal`, a write without a record passes only when it is durable that its region is
     /// to be resynced after a crash. If the write can be logged by now, it begins again.
     pub(super) fn pass_without_record(
@@ -288,6 +275,7 @@ impl Stripes {
     ) -> bool {
         let job = cx.jobs.stripe(id);
         let (purpose, region, method) = (job.purpose, job.region, job.logging.method());
+        let stripe = job.window.stripe;
         if purpose == Purpose::Read || !cx.geometry.is_journaled() || !cx.writes {
             return true;
         }
@@ -300,12 +288,14 @@ impl Stripes {
             return true;
         }
         // Parity on the bad-block log is computed from the data, whatever a record contains. But a
-        // zero record that still counts would be redone after a crash, and undo a write that has no
-        // record; and to the record of a whole stripe this write would look like a part that was
-        // cut off.
+        // zero record that would be found after a crash would undo a write that has no record; and
+        // to the record of a whole stripe this write would look like a part that was cut off.
         if cx.jobs.stripe(id).blind == Blind::Writes {
-            if logs.bare_records_count(region) {
-                durable.bitmap_mut().mark_to_resync(cx, region);
+            // (Until then others may need the stripe, for example to write parity.)
+            if !cx.lacks_space && !logs.pass_bare_records(cx.geometry.region_of(stripe), id) {
+                self.let_go_of_stripe(cx, logs, id);
+                cx.jobs.stripe(id).stage = Stage::Lock;
+                return false;
             }
             return durable.bitmap_mut().pass_resync_durable(region, id);
         }

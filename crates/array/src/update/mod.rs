@@ -6,7 +6,7 @@ mod choice;
 #[cfg(test)]
 mod tests;
 
-use parlour_units::{Region, Sectors, Slot};
+use parlour_units::Sectors;
 
 use crate::columns::Piece;
 use crate::geometry::Geometry;
@@ -33,11 +33,11 @@ pub(crate) fn builder(geometry: &Geometry, tuning: &Tuning, simulated: Simulated
     Builder::new(tuning, simulated.combined && !geometry.is_journaled())
 }
 
-/// The slot of the commit log that has the records which `plan` makes durable before it writes
-/// data.
-pub(crate) fn commit_slot(geometry: &Geometry, region: Region, plan: &Plan) -> Option<Slot> {
+/// The number of members on which the records stand in the commit log that `plan` makes durable
+/// before it writes data.
+pub(crate) fn commit_copies(geometry: &Geometry, plan: &Plan) -> Option<u16> {
     plan.commit_before.filter(|_| geometry.is_journaled())?;
-    geometry.commit_slot(region)
+    Some(geometry.fault_tolerance() + 1)
 }
 
 /// How a logged write is recorded. `known`: the old data need not be read.

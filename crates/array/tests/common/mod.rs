@@ -390,11 +390,13 @@ pub fn candidate(disk: &Disk, index: usize) -> Candidate {
 /// Plants each of the bugs, in the whole process, and checks that one of the tests fails.
 #[cfg(feature = "planted-bugs")]
 pub fn find_each(bugs: &[parlour_array::Bug], tests: &[fn()]) {
+    let mut missed: Vec<parlour_array::Bug> = Vec::new();
     for bug in bugs {
         parlour_array::plant(Some(*bug));
         let found = tests.iter().position(|test| std::panic::catch_unwind(*test).is_err());
         parlour_array::plant(None);
         println!("{bug:?}: {found:?}");
-        assert!(found.is_some(), "{bug:?} is not found");
+        missed.extend(found.is_none().then_some(*bug));
     }
+    assert!(missed.is_empty(), "not found: {missed:?}");
 }

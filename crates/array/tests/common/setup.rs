@@ -22,7 +22,7 @@ pub struct Setup {
     pub real: bool,
     pub zeroed: bool,
     pub consistency: Consistency,
-    /// The length of the commit logs, if not the default.
+    /// The length of the commit log, if not the default.
     pub commit_log: Option<Sectors>,
 }
 

@@ -1,5 +1,5 @@
 //! After a crash a member cannot read some of its sectors the first time, or the first two or three
-//! times. Their content was then never compared with the records in commit logs.
+//! times. Their content was then never compared with the records in the commit log.
 
 use std::collections::BTreeMap;
 

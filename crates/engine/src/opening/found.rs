@@ -101,8 +101,8 @@ pub(super) struct Records {
     commit_log: Vec<u8>,
 }
 
-/// A commit log is read in pieces of this size, because those of all members are too long to be
-/// kept in memory.
+/// An area of the commit log is read in pieces of this size, because those of all members are too
+/// long to be kept in memory.
 const PIECE: usize = 1 << 20;
 
 impl Records {

@@ -46,7 +46,7 @@ pub struct OpenRequest {
     /// A member that does not answer for this long while the array is opened is left out.
     pub access_timeout: parlour_units::Duration,
     /// Whether the calls between the array and the driver are to be recorded. The inputs of the
-    /// opening, including the commit logs, are then kept in memory.
+    /// opening, including the commit log, are then kept in memory.
     pub recorded: bool,
 }
 

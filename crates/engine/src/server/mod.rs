@@ -34,6 +34,9 @@ use ready::Poller;
 use returning::Returns;
 use waiting::Waiting;
 
+/// The number of events that are kept for the status.
+const HISTORY: usize = 100;
+
 /// Serves an array to hosts until it is stopped.
 #[derive(Debug)]
 pub struct Server<F: Frontend> {
@@ -133,7 +136,10 @@ impl<F: Frontend> Server<F> {
 
     /// The array's state now.
     pub fn status(&self) -> ServerStatus {
-        pulse::status(&self.machine, &self.notes, &self.history, self.rates)
+        // What the state shows and the observer has not heard of yet is among the events, too.
+        let events = [&self.history[..], &self.news[..]].concat();
+        let old = events.len().saturating_sub(HISTORY);
+        pulse::status(&self.machine, &self.notes, &events[old..], self.rates)
     }
 
     /// The number of accesses to members that hang which the system has not answered. After the

@@ -8,7 +8,7 @@ use parlour_array::Mode;
 use parlour_units::{Duration, Instant};
 
 use super::ready::Ready;
-use super::{ServeError, Server, Stage};
+use super::{HISTORY, ServeError, Server, Stage};
 use crate::backend::IoBackend;
 use crate::control::Control;
 use crate::events;
@@ -17,9 +17,6 @@ use crate::pulse::Pulse;
 
 /// How long to wait before the next attempt when the kernel was out of memory.
 const STALL: Duration = Duration::from_millis(10);
-
-/// The number of events that are kept for the status.
-const HISTORY: usize = 100;
 
 impl<F: Frontend> Server<F> {
     /// Serves until stopped. Then hosts' requests are completed, the array is stopped, and this

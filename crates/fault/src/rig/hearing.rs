@@ -19,7 +19,7 @@ impl Rig<'_> {
                 self.defects.set_behind(true);
                 Ok(())
             }
-            Event::CommitLogDamaged { .. } | Event::LogDamaged { .. } | Event::BlockDamaged { .. } => {
+            Event::CommitLogDamaged | Event::LogDamaged { .. } | Event::BlockDamaged { .. } => {
                 self.must_be_damaged(told)
             }
             Event::ScrubDone(report)

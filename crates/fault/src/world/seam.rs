@@ -43,7 +43,7 @@ pub(super) fn check(
     let (commits, length_of_commits) = array.geometry().commit_log();
     let in_commits = at >= commits && (at + length) <= commits + length_of_commits;
     let fits = match effect.class {
-        // A session begins each commit log with an entry.
+        // A session begins each stream of the commit log with an entry.
         Class::Metadata => !in_data,
         Class::Log => in_data || in_commits,
         _ => in_data,

@@ -118,7 +118,7 @@ fn text(what: &What) -> String {
             Event::BadBlocksRecorded { slot, .. } | Event::BlocksLost { slot, .. } => {
                 format!("blocks of {slot} are lost")
             }
-            Event::CommitLogDamaged { slot } => format!("the commit log of {slot} is damaged"),
+            Event::CommitLogDamaged => "the commit log is damaged".to_owned(),
             Event::LogDamaged { region, .. } => format!("the log of region {} is damaged", region.get()),
             Event::BlockDamaged { slot, .. } => format!("a block of {slot} is none of what was written"),
             Event::ResyncDone => "all regions are in sync".to_owned(),

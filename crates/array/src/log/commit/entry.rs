@@ -1,37 +1,41 @@
-//! Writing an entry of a commit log, and the flushes that cover entries.
+//! Writing an entry of the commit log, and the flushes that cover entries.
 
-use parlour_units::{Region, Sectors, Slot};
+use parlour_units::{Sectors, Slot};
 
 use crate::context::Context;
+use crate::durable::Durable;
 use crate::effect::{Action, Class};
 use crate::format::commit_entry::{CommitPart, EntryContent, EntryHeader};
 use crate::job::Kind;
 use crate::log::Logs;
+use crate::log::commit::places::places;
 use crate::log::ring::Placed;
 use crate::plan::{Source, Span, Strategy};
 
 impl Logs {
-    /// Assigns a number and a place to a new entry.
+    /// Assigns a number, a place and members to a new entry. `kept` are the numbers of records or
+    /// intents, and of writes, that the entry is kept for.
     pub(crate) fn begin_entry(
         &mut self,
         cx: &mut Context,
-        slot: Slot,
+        durable: &Durable,
         part: CommitPart,
         content: EntryContent,
-        unstored: u32,
-        unlanded: u32,
-    ) -> EntryHeader {
+        (unstored, unlanded): (u32, u32),
+    ) -> (EntryHeader, Vec<Slot>) {
         let length = content.header_length(cx.geometry.block()) + content.payload();
-        let placed = self.commits.log(slot).ring(part).append(length, unstored, unlanded);
+        let log = self.commits.log();
+        let slots = places(cx, durable, &log.full);
+        let placed = log.ring(part).append(length, &slots, unstored, unlanded);
         let Placed { number, at, tail, previous } = placed;
-        EntryHeader { number, at, tail, previous, content }
+        (EntryHeader { number, at, tail, previous, content }, slots)
     }
 
-    /// Writes an entry whose payload is `spans`.
+    /// Writes an entry whose payload is `spans` to the members in `slots`.
     pub(crate) fn write_entry(
         &mut self,
         cx: &mut Context,
-        slot: Slot,
+        slots: &[Slot],
         header: EntryHeader,
         spans: Vec<Span>,
         kind: Kind,
@@ -46,14 +50,19 @@ impl Logs {
         let entry = header.length(block);
         let head = header.content.header_length(block);
         let at = start + Sectors::new(header.at % length.get());
-        let class = if matches!(kind, Kind::CommitMark { .. }) { Class::Metadata } else { Class::Log };
+        let fresh = self.commits.log().part(part).is_fresh();
+        let class = if fresh { Class::Metadata } else { Class::Log };
         let id = cx.jobs.start(kind, class);
         let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
         job.metadata = header.encode(cx.identity, block);
-        job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
-        job.plan.spans.extend(spans);
-        job.plan.close(Action::Write { member: slot.into(), at, length: entry, durable: true }, 0);
+        for slot in slots {
+            let from = job.plan.spans.len() as u32;
+            job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, head));
+            job.plan.spans.extend(&spans);
+            let member = (*slot).into();
+            job.plan.close(Action::Write { member, at, length: entry, durable: true }, from);
+        }
         cx.run_own(id);
     }
 
@@ -68,9 +77,4 @@ impl Logs {
     pub(crate) fn flush_covered(&mut self, turn: u64) {
         self.commits.complete = self.commits.complete.max(turn);
     }
-}
-
-/// The slot whose commit log has `region`'s records and intents.
-pub(in crate::log) fn commit_slot(cx: &Context, region: Region) -> Slot {
-    cx.geometry.commit_slot(region).expect("a logged layout")
 }

@@ -1,76 +1,174 @@
-//! Commit logs when a session begins or a member comes or goes: the first entries, and the numbers.
+//! The commit log when a session begins: copies of what was found on too few members, and the first
+//! entries.
 
-use parlour_units::Slot;
+use parlour_units::{Sectors, Slot};
 
 use crate::context::Context;
 use crate::durable::Durable;
+use crate::effect::{Action, Class};
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::{CommitPart, EntryContent};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
-use crate::log::ring::Ring;
+use crate::log::commit::given_up::slots_that_failed;
+use crate::log::commit::logs::{Copy, EntryName};
+use crate::log::commit::places::{further_places, is_exposed, places};
+use crate::plan::{Source, Span, Strategy};
 use crate::signal::Signal;
 
+const PARTS: [CommitPart; 2] = [CommitPart::Records, CommitPart::Intents];
+
 impl Logs {
-    /// Writes this session's first entry, which is empty, to a ring that has no entry of this
-    /// session. (At the next opening a ring without one counts as lost.) Returns whether there was
-    /// such a ring.
-    pub(in crate::log) fn start_fresh_ring(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
-        if !cx.writes || !durable.members_are_informed(cx) {
+    /// Copies newest entries that were found on too few members: a crash came before all had them.
+    /// Returns whether it began one.
+    pub(in crate::log) fn start_copy(&mut self, cx: &mut Context, durable: &Durable) -> bool {
+        if !cx.writes || self.commits.log().copying {
             return false;
         }
-        let Some((slot, part)) = self.fresh_ring(cx, |ring| !ring.is_writing()) else { return false };
-        self.write_mark(cx, slot, part);
+        while let Some(copy) = self.commits.log().copies.pop() {
+            let log = self.commits.log();
+            let full = log.full.clone();
+            let Some(entry) = log.ring(copy.part).entry(copy.number) else { continue };
+            // (Perhaps the only member that had it is gone by now.)
+            let slots = match entry.slots() {
+                [] => places(cx, durable, &full),
+                slots => further_places(cx, durable, slots),
+            };
+            if !slots.is_empty() {
+                self.write_copy(cx, copy, slots);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn write_copy(&mut self, cx: &mut Context, copy: Copy, slots: Vec<Slot>) {
+        let Copy { part, at, bytes, .. } = copy;
+        let (start, length) = cx.geometry.commit_part(part);
+        let at = start + Sectors::new(at % length.get());
+        self.commits.log().copying = true;
+        let entry = Sectors::new(bytes.len() as u64 / 512);
+        let id = cx.jobs.start(Kind::CommitCopy { part, slots: slots.clone() }, Class::Log);
+        let job = cx.jobs.get_mut(id);
+        job.plan.strategy = Strategy::Metadata;
+        job.metadata = bytes;
+        for slot in slots {
+            let from = job.plan.spans.len() as u32;
+            job.plan.spans.push(Span::new(Source::Metadata, Sectors::ZERO, entry));
+            job.plan.close(Action::Write { member: slot.into(), at, length: entry, durable: true }, from);
+        }
+        cx.run_own(id);
+    }
+
+    /// The newest entry is durable on further members, as far as these stand. (Those that were
+    /// failed meanwhile are losses that need not be survived once more.)
+    pub(crate) fn copy_done(&mut self, cx: &mut Context, id: JobId, part: CommitPart, slots: &[Slot]) {
+        let turn = cx.jobs.get(id).turn;
+        cx.jobs.end(id);
+        let stand = |slot: &&Slot| cx.roster.member_since(**slot, turn).is_some();
+        let standing: Vec<Slot> = slots.iter().filter(stand).copied().collect();
+        let log = self.commits.log();
+        log.copying = false;
+        let Some(number) = log.ring(part).copied(&standing) else { return };
+        let name = EntryName { part, number };
+        for region in self.regions.regions().collect::<Vec<_>>() {
+            if let Some(recovery) = &mut self.region(region).recovery {
+                recovery.copied(name, &standing);
+            }
+        }
+    }
+
+    /// A copy could not be written. If its member stands, the entry stays where it is.
+    pub(crate) fn copy_broken(
+        &mut self,
+        cx: &mut Context,
+        (id, part): (JobId, CommitPart),
+        slots: &[Slot],
+        failures: &[FailedAccess],
+    ) {
+        let failed =
+            |slot: &Slot| failures.iter().any(|failure| cx.roster.slot_of(failure.member) == Some(*slot));
+        let written: Vec<Slot> = slots.iter().filter(|slot| !failed(slot)).copied().collect();
+        self.copy_done(cx, id, part, &written);
+    }
+
+    /// Whether something may be redone: what it is redone from must be known after the next crash.
+    pub(in crate::log) fn may_redo(&mut self) -> bool {
+        !self.commits.exist() || self.commits.log().copies.is_empty() && !self.commits.log().copying
+    }
+
+    /// Writes an empty entry to a stream that needs one. That is so if the stream has no entry of
+    /// this session: at the next opening it would count as lost. It is so if its last entry, which
+    /// names all that count, stands on fewer members than it could. And it is so if entries were
+    /// given up: see [`Logs::give_entry_up`]. Returns whether there was such a stream.
+    pub(in crate::log) fn start_needed_mark(&mut self, cx: &mut Context, durable: &Durable) -> bool {
+        if !cx.writes || !self.may_redo() || !durable.members_are_informed(cx) {
+            return false;
+        }
+        let log = self.commits.log();
+        let needs = |part: &CommitPart| {
+            let ring = log.part(*part);
+            let owed = *part == CommitPart::Records && !log.given_up.is_empty() && log.waiting.is_empty();
+            let owed = owed || log.forgets_with_mark(*part);
+            let may = !durable.barrier() && !log.is_stuck(*part) && durable.has_looked(cx);
+            let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
+            !ring.is_writing() && (ring.is_fresh() || again)
+        };
+        if places(cx, durable, &log.full).is_empty() {
+            return false;
+        }
+        let Some(part) = PARTS.into_iter().find(needs) else { return false };
+        self.write_mark(cx, durable, part);
         true
     }
 
-    /// A ring of a standing member that has no entry of this session.
-    fn fresh_ring(&self, cx: &Context, wanted: impl Fn(&Ring) -> bool) -> Option<(Slot, CommitPart)> {
-        let logs = (0..).map(Slot::new).zip(&self.commits.logs);
-        let standing = logs.filter(|(slot, _)| cx.roster.member_at(*slot).is_some());
-        let parts = [CommitPart::Records, CommitPart::Intents];
-        let mut rings = standing.flat_map(|(slot, log)| parts.map(|part| (slot, part, log.part(part))));
-        let fresh = rings.find(|(.., ring)| ring.is_fresh() && wanted(ring));
-        fresh.map(|(slot, part, _)| (slot, part))
-    }
-
-    /// Whether all commit logs have an entry of this session.
-    pub(crate) fn commit_logs_are_begun(&self, cx: &Context) -> bool {
-        self.fresh_ring(cx, |_| true).is_none()
+    /// Whether both streams have an entry of this session.
+    pub(crate) fn commit_log_is_begun(&self) -> bool {
+        let fresh =
+            |part: &CommitPart| self.commits.streams.as_ref().is_some_and(|log| log.part(*part).is_fresh());
+        !PARTS.iter().any(fresh)
     }
 
     /// Writes an empty entry.
-    pub(in crate::log) fn write_mark(&mut self, cx: &mut Context, slot: Slot, part: CommitPart) {
-        let header = self.begin_entry(cx, slot, part, EntryContent::default(), 0, 0);
-        let kind = Kind::CommitMark { slot, part };
-        self.write_entry(cx, slot, header, Vec::new(), kind);
+    pub(in crate::log) fn write_mark(&mut self, cx: &mut Context, durable: &Durable, part: CommitPart) {
+        let (header, slots) = self.begin_entry(cx, durable, part, EntryContent::default(), (0, 0));
+        self.write_entry(cx, &slots, header, Vec::new(), Kind::CommitMark { part });
     }
 
-    /// An empty entry is durable, unless its member was failed meanwhile.
-    pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId, slot: Slot, part: CommitPart) {
-        let turn = cx.jobs.get(id).turn;
+    /// An empty entry is durable, unless one of its members was failed meanwhile.
+    pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId, part: CommitPart) {
         cx.jobs.end(id);
-        let stands = cx.roster.member_since(slot, turn).is_some();
-        self.commits.written(slot, part, stands);
+        if self.commits.written(part, true) {
+            self.tell_given_up(cx, part);
+        }
     }
 
-    /// An empty entry could not be written, and neither can the entries that wait behind it.
+    /// An empty entry could not be written. If its members stand, neither can the entries that wait
+    /// behind it.
     pub(crate) fn mark_broken(
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
-        (id, slot, part): (JobId, Slot, CommitPart),
+        (id, part): (JobId, CommitPart),
         failures: &[FailedAccess],
     ) {
-        let turn = cx.jobs.get(id).turn;
         cx.jobs.end(id);
-        let stands = cx.roster.member_since(slot, turn).is_some();
-        let log = self.commits.log(slot);
+        let stand = !cx.only_members_lost(failures);
+        let full = slots_that_failed(cx, failures);
+        let log = self.commits.log();
         log.ring(part).written(false);
-        if stands {
-            log.ring(part).give_up_beginning();
+        if log.note_full(full) || !stand {
+            // It is written again, to others.
+            return;
         }
+        log.ring(part).give_up_beginning();
+        match part {
+            CommitPart::Records => log.records_stuck = true,
+            CommitPart::Intents => log.intents_stuck = true,
+        }
+        self.tell_given_up(cx, part);
+        let log = self.commits.log();
         match part {
             CommitPart::Records => {
                 for job in std::mem::take(&mut log.waiting) {
@@ -86,26 +184,14 @@ impl Logs {
         }
     }
 
-    /// A member that stood in another slot may take `slot`. Old entries on that member must not
-    /// have higher numbers than the entries that are still to be written.
-    pub(crate) fn renumber_commit_log(&mut self, slot: Slot) {
-        if !self.commits.exist() {
-            return;
-        }
-        let rings = self.commits.logs.iter().flat_map(|log| [log.records.next(), log.intents.next()]);
-        let last = rings.max().unwrap_or(0);
-        let log = self.commits.log(slot);
-        log.records.renumber(last);
-        log.intents.renumber(last);
-    }
-
-    /// The member in `slot` is gone, and its commit log with it.
-    pub(crate) fn forget_commit_log(&mut self, cx: &mut Context, slot: Slot) {
+    /// The member in `slot` is gone, and its copies of entries with it.
+    pub(crate) fn lose_copies(&mut self, slot: Slot) {
         if self.commits.exist() {
-            let log = self.commits.log(slot);
-            log.records.forget();
-            log.intents.forget();
-            self.wake_commit_waiters(cx);
+            let log = self.commits.log();
+            log.records.lose(slot);
+            log.intents.lose(slot);
+            log.full.retain(|other| *other != slot);
+            self.look_for_exposed();
         }
     }
 }

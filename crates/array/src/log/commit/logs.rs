@@ -1,12 +1,14 @@
-//! The commit logs of members as values: their rings, the jobs that wait for space or for an entry,
-//! and the entries that are kept.
+//! The commit log as a value: its streams, the jobs that wait for space or for an entry, and the
+//! entries that are kept.
 
+use crate::exec::job::FailedAccess;
 use crate::exec::waiting::WaitList;
 use crate::format::commit_entry::CommitPart;
-use crate::format::commit_entry::{EntryContent, FoundLog};
+use crate::format::commit_entry::EntryContent;
 use crate::format::segment::Record;
 use crate::geometry::Geometry;
 use crate::ids::JobId;
+use crate::log::found::{Found, FoundEntry, FoundLog};
 use crate::log::ring::{Entry, Ring};
 use parlour_units::{Region, Sectors, Slot};
 use std::collections::{BTreeMap, VecDeque};
@@ -16,24 +18,14 @@ pub(in crate::log) const GROUP: usize = 256;
 /// An entry is closed when it takes about this part of its ring (one sixth). An entry does not wrap
 /// around the end of the ring, so as much may stay unused there.
 pub(in crate::log) const LONGEST: u64 = 6;
+/// So many records without payload are remembered in any case.
+const MANY_BARE: usize = 4_096;
 
-/// One member's commit log.
-#[derive(Debug)]
-pub(in crate::log) struct CommitLog {
-    pub(in crate::log) records: Ring,
-    pub(in crate::log) intents: Ring,
-    /// Sectors of the ring of records that jobs have reserved.
-    pub(in crate::log) reserved: Sectors,
-    /// Jobs whose records go into the next entry.
-    pub(in crate::log) waiting: VecDeque<JobId>,
-    /// Intents that are still to be written, each as an entry of its own.
-    pub(in crate::log) announced: VecDeque<Waiting>,
-}
-
-/// The commit logs of all members, by slot.
+/// The commit log: two streams of entries, one of records and one of intents. Each entry stands on
+/// several members, in the same place of each member's area.
 #[derive(Debug, Default)]
 pub(crate) struct CommitLogs {
-    pub(in crate::log) logs: Vec<CommitLog>,
+    pub(in crate::log) streams: Option<Box<Streams>>,
     /// Jobs that wait for space.
     pub(in crate::log) waiters: WaitList,
     /// The number of flushes that have begun, and the number of the last complete one.
@@ -42,8 +34,53 @@ pub(crate) struct CommitLogs {
     pub(in crate::log) flushing: bool,
     /// Entries that are kept until it is durable that their regions are to be resynced.
     pub(in crate::log) orphans: Vec<EntryName>,
-    /// By region: the last entry with a record without payload.
-    pub(in crate::log) bare: BTreeMap<Region, EntryName>,
+    /// By region and stripe: the number of the last entry with a record without payload.
+    pub(in crate::log) bare: BTreeMap<(Region, u32), u64>,
+    /// With more of them, those of entries that would not be found any more are dropped.
+    pub(in crate::log) many_bare: usize,
+}
+
+/// The streams, and what waits for them.
+#[derive(Debug)]
+pub(in crate::log) struct Streams {
+    pub(in crate::log) records: Ring,
+    pub(in crate::log) intents: Ring,
+    /// Sectors of the stream of records that jobs have reserved.
+    pub(in crate::log) reserved: Sectors,
+    /// Jobs whose records go into the next entry.
+    pub(in crate::log) waiting: VecDeque<JobId>,
+    /// Intents that are still to be written, each as an entry of its own.
+    pub(in crate::log) announced: VecDeque<Waiting>,
+    /// Jobs whose entries were given up, with what failed: they are told when a newer entry is
+    /// durable.
+    pub(in crate::log) given_up: Vec<(JobId, Vec<FailedAccess>)>,
+    /// Jobs that wait until entries up to this number would not be found after a crash.
+    pub(in crate::log) awaited: u64,
+    pub(in crate::log) forgetting: WaitList,
+    /// Slots whose members stand and could not write an entry.
+    pub(in crate::log) full: Vec<Slot>,
+    /// An empty entry could not be written to members that stand: none is tried before members have
+    /// come or gone.
+    pub(in crate::log) records_stuck: bool,
+    pub(in crate::log) intents_stuck: bool,
+    /// Newest entries that were found on fewer members than they need.
+    pub(in crate::log) copies: Vec<Copy>,
+    /// Copies are being written.
+    pub(in crate::log) copying: bool,
+    /// Up to these numbers, entries of either stream stand on fewer members than they could.
+    pub(in crate::log) exposed: (u64, u64),
+    /// Members have come or gone since that was found out.
+    pub(in crate::log) unchecked: bool,
+}
+
+/// An entry that is to be written to further members.
+#[derive(Debug)]
+pub(in crate::log) struct Copy {
+    pub(in crate::log) part: CommitPart,
+    pub(in crate::log) number: u64,
+    /// Its start, counted in sectors since the stream was new.
+    pub(in crate::log) at: u64,
+    pub(in crate::log) bytes: Vec<u8>,
 }
 
 /// An intent that waits to be written: what a reintegration is about to do to a region's parity.
@@ -56,24 +93,57 @@ pub(crate) struct Waiting {
 /// An entry with records that is being written.
 #[derive(Debug)]
 pub(crate) struct CommitEntry {
-    pub(in crate::log) slot: Slot,
     pub(in crate::log) number: u64,
     /// The jobs whose records it has.
     pub(in crate::log) jobs: Vec<(JobId, Vec<Record>)>,
 }
 
-/// The name of an entry of a member's commit log.
+/// The name of an entry of the commit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryName {
-    pub(in crate::log) slot: Slot,
     pub(in crate::log) part: CommitPart,
     pub(in crate::log) number: u64,
 }
 
-impl CommitLog {
+impl Streams {
+    /// Members that could not write an entry get no others, if there are enough without them.
+    /// Returns whether this is new for one of them.
+    pub(in crate::log) fn note_full(&mut self, slots: Vec<Slot>) -> bool {
+        let before = self.full.len();
+        for slot in slots {
+            if !self.full.contains(&slot) {
+                self.full.push(slot);
+            }
+        }
+        self.full.len() > before
+    }
+
     /// Whether the oldest records should be stored elsewhere.
     pub(in crate::log) fn is_low_on_space(&self) -> bool {
         self.records.used() > self.records.length() / 3
+    }
+
+    /// The newest entry of records that stands on fewer members than it could, or that jobs wait to
+    /// be forgotten.
+    pub(in crate::log) fn exposed_record(&self) -> Option<u64> {
+        let last = self.exposed.0.max(self.awaited);
+        self.records.oldest().is_some_and(|oldest| oldest <= last).then_some(last)
+    }
+
+    /// Whether an empty entry would say that entries do not count which stand on too few members,
+    /// or which jobs wait to be forgotten.
+    pub(in crate::log) fn forgets_with_mark(&self, part: CommitPart) -> bool {
+        match part {
+            CommitPart::Records => self.records.forgets_with_mark(self.exposed.0.max(self.awaited)),
+            CommitPart::Intents => self.intents.forgets_with_mark(self.exposed.1),
+        }
+    }
+
+    pub(in crate::log) fn is_stuck(&self, part: CommitPart) -> bool {
+        match part {
+            CommitPart::Records => self.records_stuck,
+            CommitPart::Intents => self.intents_stuck,
+        }
     }
 
     pub(in crate::log) fn part(&self, part: CommitPart) -> &Ring {
@@ -101,53 +171,84 @@ impl CommitLog {
 }
 
 impl CommitLogs {
-    /// Commit logs that go on with the entries that were found. Entries of this session are
+    /// The commit log that goes on with the entries that were found. Entries of this session are
     /// numbered from `first`, so that their numbers are higher than those of entries which could
     /// not be found.
-    pub(crate) fn new(found: &[FoundLog], first: u64, geometry: &Geometry) -> CommitLogs {
-        let ring = |found: &FoundLog, part| {
-            Ring::new(found.part(part), first, geometry.commit_part(part).1, geometry.block())
+    pub(crate) fn new(found: &FoundLog, first: u64, geometry: &Geometry) -> CommitLogs {
+        let ring = |part| Ring::new(found.part(part), first, geometry.commit_part(part).1, geometry.block());
+        let newest = |part| {
+            let found: &Found = found.part(part);
+            let newest = found.entries.last().map(|entry| &entry.header)?;
+            let empty = newest.content == EntryContent::default();
+            let Found { last, .. } = found;
+            (!empty).then(|| Copy { part, number: newest.number, at: newest.at, bytes: last.clone() })
         };
-        let log = |found: &FoundLog| CommitLog {
-            records: ring(found, CommitPart::Records),
-            intents: ring(found, CommitPart::Intents),
+        let streams = Streams {
+            records: ring(CommitPart::Records),
+            intents: ring(CommitPart::Intents),
             reserved: Sectors::ZERO,
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
+            given_up: Vec::new(),
+            awaited: 0,
+            forgetting: WaitList::default(),
+            full: Vec::new(),
+            records_stuck: false,
+            intents_stuck: false,
+            copies: [CommitPart::Intents, CommitPart::Records].into_iter().filter_map(newest).collect(),
+            copying: false,
+            exposed: (0, 0),
+            unchecked: true,
         };
         CommitLogs {
-            logs: found.iter().map(log).collect(),
+            streams: Some(Box::new(streams)),
             waiters: WaitList::default(),
             begun: 1,
             complete: 0,
             flushing: false,
             orphans: Vec::new(),
-            bare: (0..).map(Slot::new).zip(found).flat_map(bare_records_of).collect(),
+            bare: bare_records_of(&found.records).collect(),
+            many_bare: 0,
         }
     }
 
-    /// Whether there are commit logs at all.
+    /// Whether there is a commit log at all.
     pub(crate) fn exist(&self) -> bool {
-        !self.logs.is_empty()
+        self.streams.is_some()
     }
 
-    /// Whether a record without payload of `region` would be redone after a crash.
-    pub(crate) fn bare_records_count(&mut self, region: Region) -> bool {
-        let name = self.bare.get(&region).copied();
-        name.is_some_and(|name| self.log(name.slot).ring(name.part).would_be_found(name.number))
+    pub(in crate::log) fn log(&mut self) -> &mut Streams {
+        self.streams.as_mut().expect("an array with a commit log")
     }
 
-    pub(in crate::log) fn log(&mut self, slot: Slot) -> &mut CommitLog {
-        &mut self.logs[slot.as_usize()]
+    fn streams(&self) -> &Streams {
+        self.streams.as_ref().expect("an array with a commit log")
+    }
+
+    /// The last entry with a record without payload of this stripe, if it would be found after a
+    /// crash.
+    pub(crate) fn bare_record(&mut self, region: Region, stripe: u32) -> Option<u64> {
+        let number = self.bare.get(&(region, stripe)).copied()?;
+        self.streams().records.would_be_found(number).then_some(number)
+    }
+
+    /// Entry `number` has a record without payload of this stripe.
+    pub(crate) fn note_bare(&mut self, region: Region, stripe: u32, number: u64) {
+        self.bare.insert((region, stripe), number);
+        if self.bare.len() > self.many_bare.max(MANY_BARE) {
+            let Some(streams) = &self.streams else { return };
+            self.bare.retain(|_, number| streams.records.would_be_found(*number));
+            self.many_bare = self.bare.len() * 2;
+        }
     }
 
     pub(in crate::log) fn entry(&mut self, name: EntryName) -> Option<&mut Entry> {
-        self.log(name.slot).ring(name.part).entry(name.number)
+        self.log().ring(name.part).entry(name.number)
     }
 
     /// Reserves space for a host's entry. Returns whether there was room.
-    pub(crate) fn reserve(&mut self, slot: Slot, length: Sectors) -> bool {
-        let log = self.log(slot);
+    pub(crate) fn reserve(&mut self, length: Sectors) -> bool {
+        let log = self.log();
         let fits = log.has_room(length);
         if fits {
             log.reserved += length;
@@ -156,12 +257,12 @@ impl CommitLogs {
     }
 
     /// Whether no job waits for space and [`CommitLogs::reserve`] would succeed.
-    pub(crate) fn nobody_waits_and_has_room(&self, slot: Slot, length: Sectors) -> bool {
-        self.waiters.is_empty() && self.logs[slot.as_usize()].has_room(length)
+    pub(crate) fn nobody_waits_and_has_room(&self, length: Sectors) -> bool {
+        self.waiters.is_empty() && self.streams().has_room(length)
     }
 
-    pub(crate) fn give_back(&mut self, slot: Slot, length: Sectors) {
-        let log = self.log(slot);
+    pub(crate) fn give_back(&mut self, length: Sectors) {
+        let log = self.log();
         log.reserved = log.reserved - length;
     }
 
@@ -195,13 +296,14 @@ impl CommitLogs {
         }
     }
 
-    pub(crate) fn await_intent(&mut self, slot: Slot, waiting: Waiting) {
-        self.log(slot).announced.push_back(waiting);
+    pub(crate) fn await_intent(&mut self, waiting: Waiting) {
+        self.log().announced.push_back(waiting);
     }
 
-    /// An entry was written, or (unless `whole`) could not be written.
-    pub(crate) fn written(&mut self, slot: Slot, part: CommitPart, whole: bool) {
-        self.log(slot).ring(part).written(whole);
+    /// An entry was written, or (unless `whole`) could not be written. Returns whether it stands on
+    /// all members that it needs.
+    pub(crate) fn written(&mut self, part: CommitPart, whole: bool) -> bool {
+        self.log().ring(part).written(whole)
     }
 
     /// The entry is kept until one more of its records or intents is stored elsewhere.
@@ -222,112 +324,109 @@ impl CommitLogs {
     /// Forgets entries that no longer count. Returns whether there were any.
     pub(in crate::log) fn release(&mut self) -> bool {
         let complete = self.complete;
-        let each = |log: &mut CommitLog| log.records.release(complete) | log.intents.release(complete);
-        self.logs.iter_mut().fold(false, |any, log| each(log) | any)
+        let log = self.log();
+        log.records.release(complete) | log.intents.release(complete)
     }
 
     pub(in crate::log) fn low_on_space(&self) -> bool {
-        self.logs.iter().any(CommitLog::is_low_on_space)
+        self.streams.as_ref().is_some_and(|streams| streams.is_low_on_space())
     }
 
-    /// Whether a commit log is half full, or jobs wait for space: then it is worth writing a table.
+    /// Whether the stream of records is half full, or jobs wait for space: then it is worth writing
+    /// a table.
     pub(in crate::log) fn wants_table(&self) -> bool {
-        let half = |log: &CommitLog| log.records.used() * 2 > log.records.length();
-        !self.waiters.is_empty() || self.logs.iter().any(half)
+        let records = &self.streams().records;
+        !self.waiters.is_empty() || records.used() * 2 > records.length()
     }
 
-    /// Sectors that the intents of one reintegration may take. The other half is for intents that
-    /// have to be written again after a crash.
-    pub(crate) fn intent_room(&self, slot: Slot) -> u64 {
-        self.logs[slot.as_usize()].intents.room() / 2
+    /// Sectors that the intents of one reintegration may take. Two are under way at a time; the
+    /// rest of the ring is for those of earlier ones that are not over.
+    pub(crate) fn intent_room(&self) -> u64 {
+        self.streams().intents.room() / 6
     }
 
-    /// Whether no intent in the commit log of `slot` still counts.
-    pub(crate) fn intents_are_over(&self, slot: Slot) -> bool {
-        self.logs[slot.as_usize()].intents.is_empty()
+    /// Whether the intents of one more reintegration find room beside `running` others.
+    pub(crate) fn has_intent_room(&self, running: u32) -> bool {
+        let (ring, share) = (&self.streams().intents, self.intent_room());
+        running < 2 && ring.used() + share * (u64::from(running) + 1) <= ring.room() / 6 * 5
     }
 
-    /// Whether old entries take space that is needed.
+    /// Whether what entries hold is to be stored elsewhere: they take space that is needed, or
+    /// stand on too few members.
     pub(crate) fn presses(&self) -> bool {
-        self.low_on_space() || !self.waiters.is_empty()
+        let exposed = || self.streams.as_ref().is_some_and(|streams| streams.exposed_record().is_some());
+        self.low_on_space() || !self.waiters.is_empty() || exposed()
     }
 
     /// Whether a flush would free something.
     pub(in crate::log) fn wants_flush(&self) -> bool {
-        self.logs.iter().any(|log| log.records.wants_flush())
+        self.streams().records.wants_flush()
     }
 }
 
-/// The entries among `found` on `slot` that hold records without payload, in order, each with its
-/// region.
-pub(in crate::log) fn bare_records_of(
-    (slot, found): (Slot, &FoundLog),
-) -> impl Iterator<Item = (Region, EntryName)> {
-    found.records.entries.iter().flat_map(move |entry| {
-        let name = EntryName { slot, part: CommitPart::Records, number: entry.number };
-        let bare = entry.content.records.iter().filter(|committed| committed.record.payload().is_zero());
-        bare.map(move |committed| (committed.region, name))
+/// The entries among `found` that hold records without payload, in order, each with its region
+/// and stripe.
+pub(in crate::log) fn bare_records_of(found: &Found) -> impl Iterator<Item = ((Region, u32), u64)> {
+    found.entries.iter().flat_map(|FoundEntry { header, .. }| {
+        let bare = header.content.records.iter();
+        let bare = bare.filter(|committed| committed.record.payload().is_zero());
+        bare.map(|committed| ((committed.region, committed.record.stripe), header.number))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::commit_entry::EntryHeader;
     use crate::format::commit_entry::tests::something;
-    use crate::format::commit_entry::{EntryHeader, Found};
 
-    const PLACE: Slot = Slot::new(0);
-
-    /// Commit logs whose rings of records have 96 sectors. The first one holds this many entries of
-    /// one block each, numbered from 1.
+    /// A commit log whose stream of records has 96 sectors, and this many entries of one block
+    /// each, numbered from 1.
     fn logs(entries: u64) -> CommitLogs {
-        let entry = |number| EntryHeader {
+        let header = |number| EntryHeader {
             number,
             at: (number - 1) * 8,
             tail: 1,
             previous: number - 1,
             content: something(),
         };
-        let found = Found {
-            entries: (1..=entries).map(entry).collect(),
-            newest: entries,
-            head: entries * 8,
-            floor: 0,
-            whole: true,
+        let entry = |number| FoundEntry { header: header(number), slots: vec![Slot::new(0)] };
+        let entries: Vec<FoundEntry> = (1..=entries).map(entry).collect();
+        let (newest, head) = (entries.len() as u64, entries.len() as u64 * 8);
+        let found = Found { entries, newest, head, ..Found::default() };
+        let ring = |found, length| Ring::new(found, 1, Sectors::new(length), Sectors::new(8));
+        let streams = Streams {
+            records: ring(&found, 96),
+            intents: ring(&Found::default(), 32),
+            reserved: Sectors::ZERO,
+            waiting: VecDeque::new(),
+            announced: VecDeque::new(),
+            given_up: Vec::new(),
+            awaited: 0,
+            forgetting: WaitList::default(),
+            full: Vec::new(),
+            records_stuck: false,
+            intents_stuck: false,
+            copies: Vec::new(),
+            copying: false,
+            exposed: (0, 0),
+            unchecked: true,
         };
-        let log = |found| {
-            let ring = |found, length| Ring::new(found, 1, Sectors::new(length), Sectors::new(8));
-            CommitLog {
-                records: ring(&found, 96),
-                intents: ring(&Found::default(), 32),
-                reserved: Sectors::ZERO,
-                waiting: VecDeque::new(),
-                announced: VecDeque::new(),
-            }
-        };
-        CommitLogs {
-            logs: vec![log(found), log(Found::default())],
-            waiters: WaitList::default(),
-            begun: 1,
-            complete: 0,
-            flushing: false,
-            orphans: Vec::new(),
-            bare: BTreeMap::new(),
-        }
+        CommitLogs { streams: Some(Box::new(streams)), begun: 1, ..CommitLogs::default() }
     }
 
     #[test]
     fn hosts_have_three_quarters_of_a_ring() {
-        let mut logs = logs(5);
-        assert!(logs.reserve(PLACE, Sectors::new(16)));
-        assert!(logs.reserve(PLACE, Sectors::new(16)));
-        assert!(!logs.reserve(PLACE, Sectors::new(8)), "9 blocks are three quarters of it");
-        logs.give_back(PLACE, Sectors::new(16));
-        assert!(logs.reserve(PLACE, Sectors::new(8)));
+        let mut log = logs(5);
+        assert!(log.reserve(Sectors::new(16)));
+        assert!(log.reserve(Sectors::new(16)));
+        assert!(!log.reserve(Sectors::new(8)), "9 blocks are three quarters of it");
+        log.give_back(Sectors::new(16));
+        assert!(log.reserve(Sectors::new(8)));
         // An empty ring always has room for one entry.
-        let other = Slot::new(1);
-        assert!(logs.reserve(other, Sectors::new(80)));
-        assert!(!logs.reserve(other, Sectors::new(8)));
+        let mut other = logs(0);
+        assert!(other.reserve(Sectors::new(80)));
+        assert!(!other.reserve(Sectors::new(8)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Space in the commit logs: reserved before a stripe's lock is taken, and given back.
+//! Space in the commit log: reserved before a stripe's lock is taken, and given back.
 
 use parlour_units::Sectors;
 
@@ -6,7 +6,6 @@ use crate::context::Context;
 use crate::format::commit_entry::entry_length;
 use crate::ids::JobId;
 use crate::log::Logs;
-use crate::log::commit::entry::commit_slot;
 use crate::plan::LogMethod;
 
 impl Logs {
@@ -15,7 +14,7 @@ impl Logs {
         let block = cx.geometry.block();
         let units = u64::from(cx.geometry.layout().width());
         let job = cx.jobs.stripe(id);
-        let (region, held) = (job.region, job.logging.commit_space);
+        let held = job.logging.commit_space;
         if !held.is_zero() {
             return true;
         }
@@ -31,9 +30,8 @@ impl Logs {
                 entry_length(job.pieces.len() as u64 + segments, columns, columns, block)
             }
         };
-        let slot = commit_slot(cx, region);
         let commits = &mut self.commits;
-        let fits = commits.reserve(slot, need);
+        let fits = commits.reserve(need);
         if fits {
             cx.jobs.stripe(id).logging.commit_space = need;
         } else {
@@ -46,18 +44,15 @@ impl Logs {
     /// Gives back the space that [`Logs::pass_commit_space`] reserved.
     pub(crate) fn give_back_commit_space(&mut self, cx: &mut Context, id: JobId) {
         let job = cx.jobs.stripe(id);
-        let (region, length) = (job.region, std::mem::take(&mut job.logging.commit_space));
+        let length = std::mem::take(&mut job.logging.commit_space);
         if !length.is_zero() {
-            let slot = commit_slot(cx, region);
-            self.commits.give_back(slot, length);
+            self.commits.give_back(length);
             self.wake_commit_waiters(cx);
         }
     }
 
     /// The job goes on when its records are durable.
-    pub(crate) fn await_commit(&mut self, cx: &mut Context, id: JobId) {
-        let region = cx.jobs.stripe(id).region;
-        let slot = commit_slot(cx, region);
-        self.commits.log(slot).waiting.push_back(id);
+    pub(crate) fn await_commit(&mut self, id: JobId) {
+        self.commits.log().waiting.push_back(id);
     }
 }

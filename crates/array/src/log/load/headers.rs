@@ -59,8 +59,8 @@ impl Load {
 /// Whether `headers` (the newest segment first) hold all live records that the table counts as
 /// `stored`.
 ///
-/// Some records are `held` by a commit log as well, and stand in a segment from before the table's
-/// session. The table counts either none or all of them:
+/// Some records are `held` by the commit log as well, and stand in a segment from before the
+/// table's session. The table counts either none or all of them:
 /// - None, normally: in the table's session they were used from the commit log.
 /// - All, if the commit log did not count in that session, because the session before had been
 ///   stopped cleanly, and counts again now, because the table's session wrote no entry to it.
@@ -108,7 +108,7 @@ mod tests {
         stored
     }
 
-    /// Records 1 and 2 are in a commit log as well; 1 is in a segment from before the table's
+    /// Records 1 and 2 are in the commit log as well; 1 is in a segment from before the table's
     /// session, 2 in one of it.
     #[test]
     fn a_table_counts_records_that_a_commit_log_holds_only_if_their_segment_is_of_its_session() {

@@ -22,7 +22,7 @@ impl Logs {
     }
 
     /// A region's log cannot be read. Nothing is redone from it, and the records and intents of the
-    /// region in commit logs are of no use either.
+    /// region in the commit log are of no use either.
     pub(crate) fn give_log_up(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
         let recovery = self.end_recovery(region);
         if let Some(recovery) = &recovery {

@@ -1,7 +1,7 @@
 //! A job that waits for a log buffer, with the conditions under which it must go on waiting.
 
 use crate::ids::JobId;
-use parlour_units::{Region, Sectors, Slot};
+use parlour_units::{Region, Sectors};
 
 /// A job that waits for a log buffer.
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,6 @@ pub(crate) struct PoolWaiter {
     /// The job needs exactly one buffer if its region has none open. Only the failure of a member
     /// changes that.
     pub(in crate::log) plain: bool,
-    /// The commit log in which it reserves space, and how much, if there are commit logs.
-    pub(in crate::log) commit: Option<(Slot, Sectors)>,
+    /// The space that it reserves in the commit log, if there is one.
+    pub(in crate::log) commit: Option<Sectors>,
 }

@@ -7,14 +7,14 @@ use crate::log::{LoadState, Logs, RegionLog};
 use parlour_units::Region;
 
 impl RegionLog {
-    /// Whether a commit log holds records of the region and their redo has not begun.
+    /// Whether the commit log holds records of the region and their redo has not begun.
     pub(in crate::log) fn waits_for_recovery(&self) -> bool {
         self.recovery.is_some() && self.load == LoadState::Unknown
     }
 }
 
 impl Logs {
-    /// A commit log holds records or intents of `region`: it is recovered later.
+    /// The commit log holds records or intents of `region`: it is recovered later.
     pub(crate) fn recover_later(&mut self, region: Region, recovery: Recovery) {
         self.region(region).recovery = Some(Box::new(recovery));
         self.recoveries.left += 1;

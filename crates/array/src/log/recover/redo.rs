@@ -1,4 +1,4 @@
-//! The redo of one part of a region: its data is compared with the records of commit logs.
+//! The redo of one part of a region: its data is compared with the records of the commit log.
 
 use crate::buffer::BufferId;
 use crate::columns::Columns;

@@ -1,16 +1,18 @@
-//! What commit logs hold of a region after a crash: its records and intents, which of them name a
-//! given sector, and the parts in which they are redone.
+//! What the commit log holds of a region after a crash: its records and intents, which of them name
+//! a given sector, and the parts in which they are redone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 
 use crate::columns::{Columns, uncovered};
+use crate::context::Context;
 use crate::format::commit_entry::CommitPart;
-use crate::format::commit_entry::{Change, Committed, FoundLog, Intent};
+use crate::format::commit_entry::{Change, Committed, Intent};
 use crate::format::segment::RecordKind;
 use crate::geometry::Geometry;
 use crate::log::EntryName;
+use crate::log::found::{FoundEntry, FoundLog};
 
 /// The size of a part, in sectors of data (4 MiB). A region is compared with its records part by
 /// part. A part is made of whole stripes and has at most this much data, unless it is a single
@@ -18,14 +20,24 @@ use crate::log::EntryName;
 /// region.
 const PART: u64 = 8_192;
 
-/// A record that a commit log holds.
+/// A record that the commit log holds.
 #[derive(Clone, Debug)]
 pub(super) struct Remembered {
     pub(super) committed: Committed,
-    /// Where its payload is.
-    pub(super) slot: Slot,
+    /// The slots on whose members its payload is, and where it is there.
+    pub(super) slots: Vec<Slot>,
     pub(super) at: Sector,
     pub(super) name: EntryName,
+}
+
+impl Remembered {
+    /// The slot from which its payload is read. Another member may have taken one of them
+    /// meanwhile.
+    pub(super) fn slot(&self, cx: &Context) -> Slot {
+        let stands = |slot: &&Slot| cx.roster.member_since(**slot, 0).is_some();
+        let slot = self.slots.iter().find(stands).or(self.slots.first());
+        *slot.expect("a copy of an entry that was found")
+    }
 }
 
 /// Whether a region waits for a table that says that it is redone.
@@ -40,7 +52,7 @@ pub(in crate::log) enum Settling {
     Listed,
 }
 
-/// The content of commit logs that concerns one region.
+/// The content of the commit log that concerns one region.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recovery {
     /// Records, in the order of sequence numbers.
@@ -65,40 +77,33 @@ pub(crate) struct Recovery {
     pub(super) unreadable: BTreeSet<(u32, Unit, Sectors)>,
 }
 
-/// Sorts the content of the members' commit logs by region. Leaves out records that are in the
-/// parity, and regions that are to be resynced.
+/// Sorts the content of the commit log by region. Leaves out records that are in the parity, and
+/// regions that are to be resynced.
 pub(crate) fn remember(
-    found: Vec<FoundLog>,
+    found: FoundLog,
     geometry: &Geometry,
     counts: impl Fn(Region, u64) -> bool,
 ) -> BTreeMap<Region, Recovery> {
     let (start, length) = geometry.commit_part(CommitPart::Records);
     let mut regions: BTreeMap<Region, Recovery> = BTreeMap::new();
-    // A member may have stood in another slot before: entries from that time do not count for this
-    // slot.
-    let counts = |slot: Slot, region: Region, sequence: u64| {
-        geometry.commit_slot(region) == Some(slot) && counts(region, sequence)
-    };
-    for (slot, found) in (0..).map(Slot::new).zip(found) {
-        for entry in found.records.entries {
-            let name = EntryName { slot, part: CommitPart::Records, number: entry.number };
-            let payload = start
-                + Sectors::new(entry.at % length.get().max(1))
-                + entry.content.header_length(geometry.block());
-            for committed in entry.content.records {
-                if counts(slot, committed.region, committed.record.sequence) {
-                    let at = payload + committed.record.start;
-                    let recovery = regions.entry(committed.region).or_default();
-                    recovery.records.push(Remembered { committed, slot, at, name });
-                }
+    for FoundEntry { header, slots } in found.records.entries {
+        let name = EntryName { part: CommitPart::Records, number: header.number };
+        let payload = start
+            + Sectors::new(header.at % length.get().max(1))
+            + header.content.header_length(geometry.block());
+        for committed in header.content.records {
+            if counts(committed.region, committed.record.sequence) {
+                let at = payload + committed.record.start;
+                let recovery = regions.entry(committed.region).or_default();
+                recovery.records.push(Remembered { committed, slots: slots.clone(), at, name });
             }
         }
-        for entry in found.intents.entries {
-            let name = EntryName { slot, part: CommitPart::Intents, number: entry.number };
-            for intent in entry.content.intents {
-                if counts(slot, intent.region, intent.newest) {
-                    regions.entry(intent.region).or_default().intents.push((intent, name));
-                }
+    }
+    for FoundEntry { header, .. } in found.intents.entries {
+        let name = EntryName { part: CommitPart::Intents, number: header.number };
+        for intent in header.content.intents {
+            if counts(intent.region, intent.newest) {
+                regions.entry(intent.region).or_default().intents.push((intent, name));
             }
         }
     }
@@ -145,6 +150,13 @@ impl Recovery {
     /// The entries that are kept for the region's records: one name per record.
     pub(crate) fn record_names(&self) -> impl Iterator<Item = EntryName> + '_ {
         self.records.iter().map(|remembered| remembered.name)
+    }
+
+    /// The entry `name` also stands in `slots` now.
+    pub(in crate::log) fn copied(&mut self, name: EntryName, slots: &[Slot]) {
+        for remembered in self.records.iter_mut().filter(|remembered| remembered.name == name) {
+            remembered.slots.extend(slots);
+        }
     }
 
     /// The sequence numbers of the region's records.
@@ -287,43 +299,5 @@ impl Recovery {
         }
         kept.retain(|(stripe, unit, columns)| !self.unreadable.contains(&(*stripe, *unit, columns.from)));
         kept
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::format::commit_entry::{EntryContent, EntryHeader, Found};
-    use crate::format::segment::Record;
-    use crate::log::suits::tests::geometry;
-
-    /// A commit log with one record of region 0.
-    fn commit_log() -> FoundLog {
-        let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
-        let (unit, kind, start) = (Unit::new(0), RecordKind::Update, Sectors::ZERO);
-        let record = Record { sequence: 9, stripe: 0, unit, kind, columns, start, digest: 0 };
-        let changes = vec![Change { old: 1, new: 2 }; 8];
-        let content = EntryContent {
-            records: vec![Committed { region: Region::new(0), record, changes }],
-            ..EntryContent::default()
-        };
-        let records = Found {
-            entries: vec![EntryHeader { number: 1, at: 0, tail: 1, previous: 0, content }],
-            ..Found::default()
-        };
-        FoundLog { records, intents: Found::default() }
-    }
-
-    #[test]
-    fn records_count_only_from_the_commit_log_that_is_their_regions() {
-        let geometry = geometry();
-        let slot = geometry.commit_slot(Region::new(0)).expect("it has logs");
-        for other in 0..4 {
-            let empty = || FoundLog { records: Found::default(), intents: Found::default() };
-            let mut found: Vec<FoundLog> = (0..4).map(|_| empty()).collect();
-            found[other] = commit_log();
-            let regions = remember(found, &geometry, |_, _| true);
-            assert_eq!(regions.is_empty(), other != slot.as_usize(), "in the log of member {other}");
-        }
     }
 }

@@ -157,8 +157,8 @@ mod tests {
             let (unit, start) = (Unit::new(unit), Sectors::ZERO);
             let record = Record { sequence: number, stripe: 5, unit, kind, columns, start, digest: 0 };
             let committed = Committed { region: Region::new(0), record, changes: Vec::new() };
-            let name = EntryName { slot, part: CommitPart::Records, number };
-            Remembered { committed, slot, at: Sector::ZERO, name }
+            let name = EntryName { part: CommitPart::Records, number };
+            Remembered { committed, slots: vec![slot], at: Sector::ZERO, name }
         };
         Recovery { records: (1..).zip(records).map(remembered).collect(), ..Recovery::default() }
     }

@@ -20,7 +20,7 @@ use crate::ids::JobId;
 use crate::job::Kind;
 use crate::layout::{Location, Occupant};
 use crate::log::Logs;
-use crate::log::commit::entry::commit_slot;
+use crate::log::commit::given_up::slots_that_failed;
 use crate::log::commit::logs::Waiting;
 use crate::log::{EntryName, LoadState};
 use crate::plan::{Plan, Span, Strategy};
@@ -54,36 +54,32 @@ impl Logs {
             return true;
         }
         reintegration.waiting = Some(pass);
-        let slot = commit_slot(cx, region);
         let content = EntryContent { records: Vec::new(), intents };
-        self.commits.await_intent(slot, Waiting { region, content });
+        self.commits.await_intent(Waiting { region, content });
         false
     }
 
-    /// Writes an intent, as an entry of its own.
-    pub(crate) fn write_intent(&mut self, cx: &mut Context, slot: Slot, waiting: Waiting) {
-        let Waiting { region, content } = waiting;
-        let header = self.begin_entry(cx, slot, CommitPart::Intents, content, 1, 0);
-        let name = EntryName { slot, part: CommitPart::Intents, number: header.number };
-        let log = self.region(region);
-        log.reintegrating.as_mut().expect("it is under way").intents.push(name);
-        self.write_entry(cx, slot, header, Vec::new(), Kind::Intent { region });
+    /// Writes the next intent, as an entry of its own.
+    pub(crate) fn write_intent(&mut self, cx: &mut Context, durable: &Durable) {
+        let Some(waiting) = self.commits.log().announced.pop_front() else { return };
+        let content = waiting.content.clone();
+        let (header, slots) = self.begin_entry(cx, durable, CommitPart::Intents, content, (1, 0));
+        let kind = Kind::Intent { number: header.number, waiting: Box::new(waiting) };
+        self.write_entry(cx, &slots, header, Vec::new(), kind);
     }
 
-    pub(crate) fn intent_done(&mut self, cx: &mut Context, id: JobId, region: Region) {
-        self.end_intent(cx, id, region, true);
-        let pass = self.waiting_pass(region);
-        cx.go_on(pass);
-    }
-
-    /// Ends the write of a region's intent. If the member was failed since, the intent is lost with
-    /// it.
-    fn end_intent(&mut self, cx: &mut Context, id: JobId, region: Region, whole: bool) {
-        let turn = cx.jobs.get(id).turn;
+    /// The intent is durable, unless one of its members was failed meanwhile: then it is written
+    /// again, to others.
+    pub(crate) fn intent_done(&mut self, cx: &mut Context, id: JobId, number: u64, waiting: Waiting) {
         cx.jobs.end(id);
-        let slot = commit_slot(cx, region);
-        let stands = cx.roster.member_since(slot, turn).is_some();
-        self.commits.written(slot, CommitPart::Intents, whole && stands);
+        if !self.commits.written(CommitPart::Intents, true) {
+            self.commits.log().announced.push_front(waiting);
+            return;
+        }
+        let name = EntryName { part: CommitPart::Intents, number };
+        self.reintegration(waiting.region).intents.push(name);
+        let pass = self.waiting_pass(waiting.region);
+        cx.go_on(pass);
     }
 
     /// The pass of `region` that waits for its intent.
@@ -93,16 +89,22 @@ impl Logs {
         pass.expect("a pass waits for its intent")
     }
 
-    /// The commit log is lost, and the region's log with it.
+    /// The intent could not be written: if its members stand, the pass is given up.
     pub(crate) fn intent_broken(
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
-        id: JobId,
-        region: Region,
+        (id, waiting): (JobId, Waiting),
+        failures: &[FailedAccess],
     ) {
-        self.end_intent(cx, id, region, false);
-        self.pass_without_intent(cx, durable, region);
+        cx.jobs.end(id);
+        self.commits.written(CommitPart::Intents, false);
+        let full = slots_that_failed(cx, failures);
+        if self.commits.log().note_full(full) || cx.only_members_lost(failures) {
+            self.commits.log().announced.push_front(waiting);
+        } else {
+            self.pass_without_intent(cx, durable, waiting.region);
+        }
     }
 
     /// The intent of a pass cannot be written: the pass is given up.

@@ -12,7 +12,6 @@ use crate::effect::Action;
 use crate::format::commit_entry::intents_length;
 use crate::format::segment::Record;
 use crate::log::Logs;
-use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::state::{Apply, Reintegration, Run, SegmentRead, Suspect, is_suspect};
 use crate::plan::{Expected, Plan, Source, Span, Strategy};
 
@@ -334,13 +333,7 @@ impl Logs {
     }
 
     /// Whether the commit log has room for the intents of `passes`, at their greatest length.
-    pub(in crate::log) fn intents_fit(
-        &self,
-        cx: &Context,
-        region: Region,
-        passes: &[Vec<Run>],
-        applies: &[Apply],
-    ) -> bool {
+    pub(in crate::log) fn intents_fit(&self, cx: &Context, passes: &[Vec<Run>], applies: &[Apply]) -> bool {
         if !self.commits.exist() {
             return true;
         }
@@ -349,7 +342,7 @@ impl Logs {
             let parts: Vec<u64> = runs.iter().flat_map(lengths).collect();
             intents_length(parts.len() as u64, parts.iter().sum(), cx.geometry.block()).get()
         };
-        passes.iter().map(entry).sum::<u64>() <= self.commits.intent_room(commit_slot(cx, region))
+        passes.iter().map(entry).sum::<u64>() <= self.commits.intent_room()
     }
 
     /// The number of the record in the middle of those that a reintegration is about to take,

@@ -15,13 +15,12 @@ use parlour_units::Region;
 
 use crate::context::Context;
 use crate::log::Logs;
-use crate::log::commit::entry::commit_slot;
 use crate::log::reintegrate::state::HalfDone;
 use crate::signal::Signal;
 
 impl Logs {
     /// A member had no space or memory for an access that loading or recovering `region` needed.
-    /// Nothing is lost: the region's log and the commit logs hold the records. The array writes
+    /// Nothing is lost: the region's log and the commit log hold the records. The array writes
     /// nothing any more, and the region is recovered at the next opening, as after a crash. Until
     /// then requests that need the region's log are refused.
     pub(crate) fn stall_region(&mut self, cx: &mut Context, region: Region) {
@@ -29,7 +28,7 @@ impl Logs {
         let log = &self.regions[region];
         let has_intents = log.recovery.as_ref().is_some_and(|recovery| recovery.has_intents());
         if has_intents || log.half_done.is_some() {
-            self.block_commit_slot(cx, region);
+            self.blocked = true;
         }
         self.let_go_of_suspended(cx);
         cx.signal(Signal::ReadsMayGoOn);
@@ -54,20 +53,13 @@ impl Logs {
         (log.suspended, log.wanted) = (true, false);
         if !reintegration.intents.is_empty() {
             log.half_done = Some(HalfDone::of(&reintegration));
-            self.block_commit_slot(cx, region);
+            self.blocked = true;
         }
         self.running -= 1;
         self.freed = true;
         reintegration.held.iter().for_each(|(_, buffer)| cx.buffers.release(*buffer));
         self.let_go_of_suspended(cx);
         cx.signal(Signal::FlushesMayStart);
-    }
-
-    /// The intents of `region` are not finished before the next opening: no other reintegration
-    /// with intents in the same commit log begins.
-    pub(crate) fn block_commit_slot(&mut self, cx: &mut Context, region: Region) {
-        let slot = commit_slot(cx, region);
-        self.blocked.insert(slot);
     }
 
     /// Jobs that wait for a suspended reintegration look again.

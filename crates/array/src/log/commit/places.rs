@@ -1,0 +1,107 @@
+//! The members on which an entry stands.
+
+use parlour_units::Slot;
+
+use crate::context::Context;
+use crate::durable::Durable;
+use crate::log::Logs;
+use crate::log::ring::Ring;
+use crate::roster::SlotState;
+
+/// The slots of the members to which the next entry goes: f + 1 of one parity group, where the code
+/// survives f losses in a group; fewer, if fewer are active. They are the ones with the least to
+/// do; among equals, those whose heads are nearest to the commit log.
+///
+/// Members in `full` have no space for an entry: they are left out, if others are enough.
+pub(super) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot> {
+    let log = cx.geometry.commit_log().0;
+    let load = |slot: Slot| {
+        let member = cx.roster.member_at(slot)?;
+        let (queue, head) = cx.roster.queue(member);
+        Some((full.contains(&slot), queue, head.get().abs_diff(log.get()), slot))
+    };
+    let of_group = |group: u16| {
+        let mut loads: Vec<(bool, u32, u64, Slot)> = active(cx, durable, group).filter_map(load).collect();
+        loads.sort_unstable();
+        loads.truncate(copies(cx));
+        loads
+    };
+    let groups = (0..cx.geometry.layout().groups()).map(of_group);
+    // A group with fewer members than an entry needs is the last choice.
+    let worst = |loads: &Vec<(bool, u32, u64, Slot)>| loads.iter().map(|load| (load.0, load.1)).max();
+    let best = groups.min_by_key(|loads| (copies(cx) - loads.len(), worst(loads)));
+    best.unwrap_or_default().into_iter().map(|(.., slot)| slot).collect()
+}
+
+/// The number of members on which an entry stands.
+pub(super) fn copies(cx: &Context) -> usize {
+    usize::from(cx.geometry.fault_tolerance()) + 1
+}
+
+/// The slots of a group whose members are believed after a crash.
+pub(super) fn active(cx: &Context, durable: &Durable, group: u16) -> impl Iterator<Item = Slot> {
+    let slots = cx.geometry.layout().slots_of(group);
+    slots.filter(|slot| durable.known_state(cx, *slot) == SlotState::Active)
+}
+
+/// Where an entry that stands in `slots` is to stand as well.
+pub(super) fn further_places(cx: &Context, durable: &Durable, slots: &[Slot]) -> Vec<Slot> {
+    let Some(group) = slots.first().map(|slot| cx.geometry.layout().group_of_slot(*slot)) else {
+        return Vec::new();
+    };
+    let have = active(cx, durable, group).filter(|slot| slots.contains(slot)).count();
+    let others = active(cx, durable, group).filter(|slot| !slots.contains(slot));
+    others.take(copies(cx).saturating_sub(have)).collect()
+}
+
+impl Logs {
+    /// The newest entry of records that stands on fewer members than it could: what it holds is to
+    /// be stored elsewhere.
+    pub(super) fn last_exposed(&mut self, cx: &Context, durable: &Durable) -> Option<u64> {
+        let streams = self.commits.streams.as_mut()?;
+        if std::mem::take(&mut streams.unchecked) {
+            let newest = |ring: &Ring| {
+                let mut places = ring.places().rev();
+                let exposed = places.find(|(_, slots)| is_exposed(cx, durable, slots));
+                // Nothing is known of entries that are forgotten.
+                exposed.map_or(0, |(number, _)| number).max(ring.lagging())
+            };
+            streams.exposed = (newest(&streams.records), newest(&streams.intents));
+        }
+        streams.exposed_record()
+    }
+
+    /// Whether all entries that would be found after a crash stand on enough members for one more
+    /// that joins. Members whose end of the rebuild is not recorded yet are about to count too.
+    pub(crate) fn entries_are_protected(&mut self, cx: &Context, durable: &Durable) -> bool {
+        self.last_exposed(cx, durable);
+        let Some(streams) = &self.commits.streams else { return true };
+        let enough = |slots: &[Slot]| {
+            slots.first().is_some_and(|slot| {
+                let group = cx.geometry.layout().group_of_slot(*slot);
+                let have = active(cx, durable, group).filter(|slot| slots.contains(slot)).count();
+                let whole = |slot: &Slot| cx.roster.state(*slot) == SlotState::Active;
+                let whole = cx.geometry.layout().slots_of(group).filter(whole).count();
+                have >= copies(cx).min(whole)
+            })
+        };
+        let protected = |ring: &Ring, exposed: u64| {
+            let mut places = ring.places().map(|(_, slots)| slots);
+            !ring.would_be_found(exposed) && enough(ring.last_slots()) && places.all(enough)
+        };
+        let (records, intents) = streams.exposed;
+        protected(&streams.records, records) && protected(&streams.intents, intents)
+    }
+
+    /// Members have come or gone: entries may stand on fewer of them than they could.
+    pub(crate) fn look_for_exposed(&mut self) {
+        if let Some(streams) = &mut self.commits.streams {
+            streams.unchecked = true;
+            (streams.records_stuck, streams.intents_stuck) = (false, false);
+        }
+    }
+}
+
+pub(super) fn is_exposed(cx: &Context, durable: &Durable, slots: &[Slot]) -> bool {
+    slots.is_empty() || !further_places(cx, durable, slots).is_empty()
+}

@@ -154,6 +154,7 @@ fn tests_of_tests(copy: &Path) -> Command {
         "away",
         "choices",
         "clones",
+        "commit_log",
         "corpus",
         "corpus_in_memory",
         "damaged",
@@ -164,6 +165,7 @@ fn tests_of_tests(copy: &Path) -> Command {
         "planted_exhaustive",
         "starved",
         "unreadable",
+        "whole_stripes",
     ];
     // The command names the whole workspace. With fewer packages, cargo would choose other features
     // for common dependencies, and build them again.

@@ -243,6 +243,11 @@ impl Geometry {
         (Sector::new(self.stored.data_start - self.stored.commit_log), length)
     }
 
+    /// The number of members on which an entry of the commit log stands: one more than may be lost.
+    pub(crate) fn commit_copies(&self) -> u16 {
+        self.fault_tolerance() + 1
+    }
+
     /// Where `part` of the commit log starts, and its length.
     pub fn commit_part(&self, part: CommitPart) -> (Sector, Sectors) {
         let (start, length) = self.commit_log();

@@ -10,7 +10,7 @@ impl Logs {
     /// Admits the job's write of a whole stripe, until [`Logs::end_risk`].
     pub(in crate::log) fn admit_whole_stripe(&mut self, cx: &mut Context, id: JobId) -> Admission {
         let job = cx.jobs.stripe(id);
-        // (Where check units are computed anew, these blocks are on the list already.)
+        // (Where check units are computed anew, a block at a time is written: it is not counted.)
         if !job.logging.at_risk.is_zero() || job.blind == Blind::Anew {
             return Admission::Granted;
         }

@@ -37,7 +37,7 @@ pub(crate) fn builder(geometry: &Geometry, tuning: &Tuning, simulated: Simulated
 /// before it writes data.
 pub(crate) fn commit_copies(geometry: &Geometry, plan: &Plan) -> Option<u16> {
     plan.commit_before.filter(|_| geometry.is_journaled())?;
-    Some(geometry.fault_tolerance() + 1)
+    Some(geometry.commit_copies())
 }
 
 /// How a logged write is recorded. `known`: the old data need not be read.

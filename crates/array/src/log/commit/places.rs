@@ -35,7 +35,7 @@ pub(super) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot
 
 /// The number of members on which an entry stands.
 pub(super) fn copies(cx: &Context) -> usize {
-    usize::from(cx.geometry.fault_tolerance()) + 1
+    usize::from(cx.geometry.commit_copies())
 }
 
 /// The slots of a group whose members are believed after a crash.

@@ -91,19 +91,24 @@ impl Drop for Paused {
     }
 }
 
-fn until_ended(process: u32) {
-    let stat = format!("/proc/{process}/stat");
-    until("the server has ended", || {
-        let stat = std::fs::read_to_string(&stat).expect("nobody has waited for it");
-        stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")).then_some(())
-    });
+/// Whether a process of this program that nobody has waited for has ended.
+fn has_ended(process: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("nobody has waited for it");
+    stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z"))
 }
+
+fn until_ended(process: u32) {
+    until("the process has ended", || has_ended(process).then_some(()));
+}
+
+/// The server's last words if the system holds it until a member's access is answered.
+const HELD: &str = "this process may last until the system has answered";
 
 /// Waits until the server has ended while its member still hangs, and then lets the member answer.
 fn end_of(served: Served, resume: impl FnOnce()) -> String {
-    // If the system still holds a thread in an access to the member, the process stays a zombie
-    // until the access is answered.
-    until_ended(served.id());
+    // A thread of the system that is in an access to the member holds the process until the access
+    // is answered: as a zombie, or, if the access is io_uring's, in the midst of its exit.
+    until("the server has ended", || (has_ended(served.id()) || served.told().contains(HELD)).then_some(()));
     resume();
     let (status, error) = served.end();
     assert!(status.success(), "{status}: {error}");

@@ -4,8 +4,9 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
-use std::thread;
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -159,11 +160,46 @@ impl Answer {
     }
 }
 
+/// What a process writes to a pipe, read by a thread.
+struct Collected {
+    text: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Collected {
+    fn of(pipe: ChildStderr) -> Collected {
+        let text = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&text);
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+                let mut text = kept.lock().expect("nobody panics with it");
+                text.push_str(&line);
+                text.push('\n');
+            }
+        });
+        Collected { text, reader: Some(reader) }
+    }
+
+    fn so_far(&self) -> String {
+        self.text.lock().expect("nobody panics with it").clone()
+    }
+
+    /// Waits until all writers have closed the pipe.
+    fn whole(&mut self) -> String {
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("it does not panic");
+        }
+        self.so_far()
+    }
+}
+
 /// A running server. It is killed when dropped.
 pub(crate) struct Served {
     child: Child,
     /// Open while the server runs, because it writes to it.
     out: BufReader<ChildStdout>,
+    /// `None` if the test reads it itself, or if it goes elsewhere.
+    error: Option<Collected>,
     /// Its output until it was ready.
     pub(crate) greeting: String,
 }
@@ -188,7 +224,8 @@ impl Served {
             let ready = line == "ready\n" || line.contains(r#""event":"ready""#);
             greeting += &line;
             if ready {
-                return Served { child, out, greeting };
+                let error = child.stderr.take().map(Collected::of);
+                return Served { child, out, error, greeting };
             }
         }
     }
@@ -203,15 +240,15 @@ impl Served {
         assert!(status.expect("kill is there").success());
     }
 
+    /// Its standard error output so far.
+    pub(crate) fn told(&self) -> String {
+        self.error.as_ref().map(Collected::so_far).unwrap_or_default()
+    }
+
     /// Waits for the end. Returns the exit status and the standard error output.
     pub(crate) fn end(mut self) -> (ExitStatus, String) {
-        // It writes less than its pipes hold, so it does not wait for a reader.
         let status = until("the server ends", || self.child.try_wait().expect("it can be waited for"));
-        let mut error = String::new();
-        if let Some(mut pipe) = self.child.stderr.take() {
-            pipe.read_to_string(&mut error).expect("text");
-        }
-        (status, error)
+        (status, self.error.as_mut().map(Collected::whole).unwrap_or_default())
     }
 
     /// Stops the server with SIGTERM, and returns its standard error output.

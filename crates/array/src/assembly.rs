@@ -117,6 +117,12 @@ pub enum AssemblyError {
     /// applied.
     #[error("the array is degraded and its parity log is not empty: it must be opened for writing once")]
     ReadOnlyNeedsWriting,
+    /// Acknowledged writes may stand on members alone that are missing or cannot be read.
+    #[error(
+        "the array was not shut down cleanly, and members that may hold the last writes, which were acknowledged, are missing \
+         or cannot be read; add them, or use --force to go on without what they alone hold"
+    )]
+    AcknowledgedMayBeLost,
     /// The array was opened read-only, but its commit log holds writes that are still to be redone.
     #[error(
         "the array was not shut down cleanly, and what its commit log holds is to be written to its members before it is \

@@ -21,7 +21,17 @@ pub(crate) enum Kind {
     /// Anything that works on one stripe.
     Stripe(Box<StripeJob>),
     /// Flushes members on a host's request.
-    Flush { host: HostId },
+    ///
+    /// `passed` requests had passed the stage by when it began.
+    Flush { host: HostId, passed: u64 },
+    /// Computes the checksums of a write that is to be staged.
+    StageSums { host: HostId },
+    /// Writes staged writes to the commit log.
+    StageEntry { number: u64 },
+    /// Reads an entry of writes that was found.
+    StageLoad,
+    /// Copies staged data into a host's buffer.
+    StageRead { host: HostId },
     /// Flushes members before regions are marked clean.
     CleanFlush,
     /// Writes superblocks.
@@ -78,7 +88,12 @@ pub(crate) enum Owner {
 impl Kind {
     pub(crate) fn owner(&self) -> Owner {
         match self {
-            Kind::Read { .. } | Kind::Flush { .. } => Owner::Hosts,
+            Kind::Read { .. }
+            | Kind::Flush { .. }
+            | Kind::StageSums { .. }
+            | Kind::StageEntry { .. }
+            | Kind::StageLoad
+            | Kind::StageRead { .. } => Owner::Hosts,
             Kind::Stripe(_) => Owner::Stripes,
             Kind::Append { .. }
             | Kind::Commit(_)

@@ -54,6 +54,7 @@ mod rooms;
 mod roster;
 mod rows;
 mod signal;
+mod stage;
 mod status;
 mod stopping;
 mod stripe;

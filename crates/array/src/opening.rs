@@ -167,6 +167,9 @@ impl Array {
         if redo && !superblock.clean {
             unrecoverable(assembly, damaged, &mut map);
         }
+        if may_lack_writes(assembly, &found, &unread) && !*force {
+            return Err(AssemblyError::AcknowledgedMayBeLost);
+        }
         let starts_over = trust(assembly, *force, &mut map)?;
         let live = (superblock.clean || redo) && geometry.layout().logs().is_some() && map.dirty.count() > 0;
         if *read_only && assembly.is_degraded() && live {
@@ -178,7 +181,7 @@ impl Array {
         let session_number = superblock.session_number + 1;
         let first_sequence = first_sequence(session_number);
         let logs = open_logs(&opening, &map, table, found, first_sequence);
-        if *read_only && logs.is_to_be_recovered() {
+        if *read_only && (logs.is_to_be_recovered() || logs.hold_found_writes()) {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
         }
         // Where parity was accepted as data, an absent member holds something else, and may not
@@ -193,13 +196,13 @@ impl Array {
         let durable = Durable::new(superblocks, bitmap, table_sequence, bad_blocks, !read_only);
         let mut roster = Roster::new(standing, spares.clone(), Floats::new(geometry), listed);
         roster.note_superblocks(superblocks_found(assembly));
-        let (geometry, tuning, identity) = (geometry.clone(), *tuning, superblock.array);
+        let (geometry, tuning, identity, force) = (geometry.clone(), *tuning, superblock.array, *force);
         let start = Start { geometry, tuning, simulated, identity, mode, writes: !read_only, roster };
         let mut array = Array { rooms: Rooms::new(start, durable, logs, now) };
         let cause = FailureCause::Older;
         let failed = older.into_iter().map(|slot| Event::MemberFailed { slot, cause });
         let damaged = damaged.then_some(Event::CommitLogDamaged);
-        array.rooms.begin(failed.chain(damaged).chain(implausible));
+        array.rooms.begin(failed.chain(damaged).chain(implausible), force);
         Ok(array)
     }
 }
@@ -432,18 +435,22 @@ fn open_logs(
 /// The entries that the members' areas hold together. Members whose state is old do not count.
 fn entries_of(assembly: &Assembly, commits: Vec<CommitLogContent>) -> FoundLog {
     let (gone, block) = (gone(assembly), assembly.geometry.block());
-    let (mut records, mut intents) = (Vec::new(), Vec::new());
+    let (mut records, mut intents, mut writes) = (Vec::new(), Vec::new(), Vec::new());
     for (slot, content) in (0..).map(Slot::new).zip(commits) {
         if content.read && !gone.contains(&slot) {
             records.push((slot, content.records));
             intents.push((slot, content.intents));
+            writes.push((slot, content.writes));
         }
     }
-    let found = FoundLog { records: Found::of(records, block), intents: Found::of(intents, block) };
+    let [records, intents, writes] = [records, intents, writes].map(|areas| Found::of(areas, block));
+    let found = FoundLog { records, intents, writes };
     if !assembly.superblock.clean {
         return found;
     }
-    FoundLog { records: found.records.cleared(), intents: found.intents.cleared() }
+    let FoundLog { records, intents, writes } = found;
+    let [records, intents, writes] = [records, intents, writes].map(Found::cleared);
+    FoundLog { records, intents, writes }
 }
 
 /// The slots whose areas could not be read.
@@ -456,17 +463,30 @@ fn unread_areas(commits: &[CommitLogContent]) -> Vec<Slot> {
 /// entry; if there is none of the last session, all of its entries are missing. The newest entries
 /// may stand on members alone whose areas cannot be read: no other entry names them.
 fn is_damaged(assembly: &Assembly, found: &FoundLog, unread: &[Slot]) -> bool {
-    let superblock = &assembly.superblock;
-    let first = first_sequence(superblock.recorded.opened);
-    let damaged = |stream: &Found| !stream.whole || stream.newest < first;
+    let parts = assembly.geometry.commit_parts();
+    let damaged = parts.iter().any(|part| is_stream_damaged(assembly, found.part(*part)));
+    !assembly.superblock.clean && (damaged || hides_entries(assembly, unread))
+}
+
+/// The same for acknowledged writes.
+fn may_lack_writes(assembly: &Assembly, found: &FoundLog, unread: &[Slot]) -> bool {
+    let damaged = || is_stream_damaged(assembly, &found.writes) || hides_entries(assembly, unread);
+    assembly.geometry.writes_back() && !assembly.superblock.clean && damaged()
+}
+
+fn is_stream_damaged(assembly: &Assembly, stream: &Found) -> bool {
+    !stream.whole || stream.newest < first_sequence(assembly.superblock.recorded.opened)
+}
+
+/// Whether so many areas are missing or cannot be read that all copies of an entry may be there.
+fn hides_entries(assembly: &Assembly, unread: &[Slot]) -> bool {
     let (gone, layout) = (gone(assembly), assembly.geometry.layout());
     let hides = |group: u16| {
         let hidden = layout.slots_of(group).filter(|slot| gone.contains(slot) || unread.contains(slot));
         let any_unread = layout.slots_of(group).any(|slot| unread.contains(&slot) && !gone.contains(&slot));
         any_unread && hidden.count() > usize::from(assembly.geometry.fault_tolerance())
     };
-    let hidden = (0..layout.groups()).any(hides);
-    !superblock.clean && (hidden || damaged(&found.records) || damaged(&found.intents))
+    (0..layout.groups()).any(hides)
 }
 
 /// Whether a member is long enough to have superblocks. If so, the caller can read

@@ -44,9 +44,12 @@ impl Rooms {
     }
 
     /// The array was opened: what is known is reported, and what follows from it begins.
-    pub(crate) fn begin(&mut self, events: impl Iterator<Item = Event>) {
-        let Rooms { core, maintenance, .. } = self;
+    ///
+    /// With `force`, writes that were acknowledged may be lost.
+    pub(crate) fn begin(&mut self, events: impl Iterator<Item = Event>, force: bool) {
+        let Rooms { core, maintenance, hosts } = self;
         core.cx.events.extend(events);
+        hosts.take_up_stage(core, force);
         core.durable.inform_members(&core.cx);
         maintenance.take_up(core);
         core.logs.start_recovery();
@@ -116,11 +119,13 @@ impl Rooms {
     /// When the driver must come back, if it gives no other input before.
     pub(crate) fn timeout(&self) -> Option<Instant> {
         let Core { cx, durable, .. } = &self.core;
-        let waits = self.maintenance.has_work(cx, durable) && self.hosts.is_empty();
+        let works = self.maintenance.has_work(cx, durable) || self.hosts.hold_acknowledged();
+        let waits = works && self.hosts.is_empty();
         let quiet = self.hosts.quiet_from().filter(|quiet| waits && *quiet > cx.now);
+        let retry = self.hosts.next_retry();
         let cleaning = durable.bitmap().clean_deadline(cx);
         let looking = durable.look_deadline(cx);
-        [cleaning, looking, quiet].into_iter().flatten().min()
+        [cleaning, looking, quiet, retry].into_iter().flatten().min()
     }
 
     fn is_abandoned(&self) -> bool {
@@ -157,8 +162,9 @@ impl Rooms {
             || self.pump_maintenance()
             || self.retry_pool_waiters()
             || self.core.pump_logs(hosts_wait)
+            || self.hosts.pump_stage(&mut self.core)
             || self.core.pump_metadata()
-            || self.core.pump_stop(hosts_wait)
+            || self.core.pump_stop(hosts_wait, self.hosts.hold_acknowledged())
     }
 
     /// Lets maintenance go on, if there is any. Returns whether it did anything.

@@ -75,6 +75,13 @@ pub enum Event {
         /// The first sector of the array in their stripe.
         stripe: Sector,
     },
+    /// Writes were acknowledged, and no member has their data any more.
+    AcknowledgedLost {
+        /// The first sector of the array.
+        at: Sector,
+        /// The length.
+        length: Sectors,
+    },
     /// The commit log has lost entries that count: all regions that were in use are resynced.
     CommitLogDamaged,
     /// The log of a region has lost records that count, or holds something else: the region is
@@ -165,6 +172,8 @@ pub struct Counters {
     pub host_written: u64,
     /// Hosts' flushes.
     pub host_flushes: u64,
+    /// Sectors of acknowledged writes that were written to their places (write-back).
+    pub destaged: u64,
     /// Reads of stripes with missing units.
     pub degraded_reads: u64,
     /// Stripes written by full-stripe writes.

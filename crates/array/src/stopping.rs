@@ -35,7 +35,7 @@ impl Core {
     }
 
     /// Carries out the next stage of a stop, if the one before has ended.
-    pub(crate) fn pump_stop(&mut self, hosts_wait: bool) -> bool {
+    pub(crate) fn pump_stop(&mut self, hosts_wait: bool, acknowledged: bool) -> bool {
         // Metadata is written for the stop when no other work is under way.
         let quiet = self.cx.jobs.alive() == 0 && !hosts_wait && !self.durable.is_looking();
         let Some(stage) = self.stop.filter(|_| quiet) else { return false };
@@ -56,10 +56,11 @@ impl Core {
                 self.cx.plan_flushes(id);
                 self.cx.run_own(id);
             }
-            // A member that was kept has not flushed, or something is still to be redone: the next
-            // opening treats the array as after a crash.
+            // A member that was kept has not flushed, or something is still to be redone or destaged:
+            // the next opening treats the array as after a crash.
             Stop::Table | Stop::Bitmap | Stop::Superblock
-                if self.cx.roster.has_lost_writes() || self.logs.is_to_be_recovered() =>
+                if acknowledged
+                    || self.cx.roster.has_lost_writes() || self.logs.is_to_be_recovered() =>
             {
                 self.end_stop();
             }

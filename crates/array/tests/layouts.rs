@@ -57,6 +57,7 @@ prop_compose! {
                 ratio: Some(ratio),
                 regions: Some(regions),
                 track: None,
+                writes: None,
             },
             consistency: Consistency::Bitmap,
         }

@@ -103,7 +103,7 @@ impl Area {
             Area::Table if logs => both(&|bank| geometry.table_at(bank), geometry.table_length()),
             Area::BadBlockLog => (0..2).filter_map(|bank| geometry.bad_block_log_at(bank)).collect(),
             Area::CommitLog if geometry.is_journaled() => {
-                [CommitPart::Records, CommitPart::Intents].map(|part| geometry.commit_part(part)).to_vec()
+                geometry.commit_parts().iter().map(|part| geometry.commit_part(*part)).collect()
             }
             _ => Vec::new(),
         }

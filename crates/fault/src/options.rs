@@ -132,6 +132,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
             ratio: random.pick(&[None, Some(0.25), Some(1.0)]),
             regions: Some(u32::from(members) * random.pick(&[1, 2, 4])),
             track: None,
+            writes: None,
         },
         consistency: Consistency::Bitmap,
     }
@@ -181,6 +182,7 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
             ratio: None,
             regions: Some(u32::from(creation.members) * apart.pick(&[100, 400])),
             track: None,
+            writes: None,
         };
     }
     tuning.segment_gap = apart.pick(&[1, 8, 1 << 20].map(Sectors::new));

@@ -15,20 +15,31 @@ use crate::format::segment::{Record, RecordKind};
 use crate::identity::Identity;
 
 const MAGIC: [u8; 8] = *b"PRLRCMMT";
+/// The same for an entry of writes.
+const WRITES_MAGIC: [u8; 8] = *b"PRLRWRIT";
 const CHECKSUM_AT: usize = 8;
 const NUMBERS_AT: usize = 32;
 const HEADER_BYTES: usize = 72;
 const RECORD_BYTES: usize = 40;
 const INTENT_BYTES: usize = 32;
 const CHANGE_BYTES: usize = 16;
+const WRITE_BYTES: usize = 16;
+const SUM_BYTES: usize = 8;
 
-/// The two streams of the commit log. Each member has an area for either, which is circular.
+/// The streams of the commit log. Each member has an area for each of them, which is circular.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitPart {
     /// Records, durable before their data is written.
     Records,
     /// Intents, durable before parity is rewritten.
     Intents,
+    /// New data, durable before its write is acknowledged. Only with write-back.
+    Writes,
+}
+
+impl CommitPart {
+    /// All streams, in the order of their areas.
+    pub const ALL: [CommitPart; 3] = [CommitPart::Records, CommitPart::Intents, CommitPart::Writes];
 }
 
 /// The checksums of a sector before and after a change.
@@ -111,11 +122,27 @@ impl Intent {
     }
 }
 
-/// The content of an entry: records in one ring, intents in the other.
+/// New data for some sectors of the array. The payloads of an entry's writes follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StagedWrite {
+    /// The first sector in the array.
+    pub(crate) at: u64,
+    /// The checksum of each sector.
+    pub(crate) sums: Vec<u64>,
+}
+
+impl StagedWrite {
+    pub(crate) fn length(&self) -> Sectors {
+        Sectors::new(self.sums.len() as u64)
+    }
+}
+
+/// The content of an entry: records, intents or writes, by its stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EntryContent {
     pub(crate) records: Vec<Committed>,
     pub(crate) intents: Vec<Intent>,
+    pub(crate) writes: Vec<StagedWrite>,
 }
 
 /// The result of decoding bytes of a ring.
@@ -149,13 +176,23 @@ impl EntryContent {
         let changes = |count: usize| count * CHANGE_BYTES;
         let records: usize = self.records.iter().map(|r| RECORD_BYTES + changes(r.changes.len())).sum();
         let intents: usize = self.intents.iter().map(|i| INTENT_BYTES + changes(i.changes.len())).sum();
-        Sectors::new(((HEADER_BYTES + records + intents) as u64).div_ceil(512)).round_up(block)
+        let writes: usize = self.writes.iter().map(|write| WRITE_BYTES + write.sums.len() * SUM_BYTES).sum();
+        Sectors::new(((HEADER_BYTES + records + intents + writes) as u64).div_ceil(512)).round_up(block)
     }
 
     /// Sectors of payload.
     pub(crate) fn payload(&self) -> Sectors {
         let payload = |committed: &Committed| committed.record.payload();
-        self.records.iter().map(payload).fold(Sectors::ZERO, |sum, length| sum + length)
+        let records = self.records.iter().map(payload);
+        let lengths = records.chain(self.writes.iter().map(StagedWrite::length));
+        lengths.fold(Sectors::ZERO, |sum, length| sum + length)
+    }
+
+    /// Whether only an entry of `part` can have this content.
+    pub(crate) fn is_of(&self, part: CommitPart) -> bool {
+        (self.records.is_empty() || part == CommitPart::Records)
+            && (self.intents.is_empty() || part == CommitPart::Intents)
+            && (self.writes.is_empty() || part == CommitPart::Writes)
     }
 }
 
@@ -164,6 +201,12 @@ impl EntryContent {
 pub(crate) fn entry_length(pieces: u64, changes: Sectors, payload: Sectors, block: Sectors) -> Sectors {
     let bytes = HEADER_BYTES as u64 + pieces * RECORD_BYTES as u64 + changes.get() * CHANGE_BYTES as u64;
     Sectors::new(bytes.div_ceil(512)).round_up(block) + payload
+}
+
+/// What a write of `length` adds to the length of its entry, and a header for itself, at most.
+pub(crate) fn write_length(length: Sectors, block: Sectors) -> Sectors {
+    let bytes = HEADER_BYTES as u64 + WRITE_BYTES as u64 + length.get() * SUM_BYTES as u64;
+    Sectors::new(bytes.div_ceil(512)).round_up(block) + length
 }
 
 /// The length of the header of an entry with `count` intents of `changes` changes in all.
@@ -176,20 +219,33 @@ impl EntryHeader {
     pub(crate) fn encode(&self, array: Identity, block: Sectors) -> Vec<u8> {
         let length = self.content.header_length(block);
         let mut out = Writer::new(length.bytes().as_usize());
-        out.bytes(&MAGIC).u32(0).u32(length.get() as u32).bytes(&array.0);
+        let EntryContent { records, intents, writes } = &self.content;
+        let (magic, counts) = match writes.len() {
+            0 => (MAGIC, [records.len(), intents.len()]),
+            count => (WRITES_MAGIC, [count, 0]),
+        };
+        out.bytes(&magic).u32(0).u32(length.get() as u32).bytes(&array.0);
         out.u64(self.number).u64(self.at).u64(self.tail).u64(self.previous);
-        out.u32(self.content.records.len() as u32).u32(self.content.intents.len() as u32);
-        for Committed { region, record, changes } in &self.content.records {
+        for count in counts {
+            out.u32(count as u32);
+        }
+        for Committed { region, record, changes } in records {
             out.u64(record.sequence).u32(region.get()).u32(record.stripe).u16(record.unit.get());
             out.u16(record.kind as u16).u32(record.columns.from.get() as u32);
             out.u32(record.columns.length().get() as u32).u32(record.start.get() as u32);
             out.u32(changes.len() as u32).u32(0);
             encode_changes(&mut out, changes);
         }
-        for Intent { region, newest, slot, at, changes } in &self.content.intents {
+        for Intent { region, newest, slot, at, changes } in intents {
             out.u64(*newest).u32(region.get()).u16(slot.get()).u16(0).u64(*at);
             out.u32(changes.len() as u32).u32(0);
             encode_changes(&mut out, changes);
+        }
+        for StagedWrite { at, sums } in writes {
+            out.u64(*at).u32(sums.len() as u32).u32(0);
+            for sum in sums {
+                out.u64(*sum);
+            }
         }
         out.sealed(CHECKSUM_AT)
     }
@@ -198,7 +254,7 @@ impl EntryHeader {
     /// the ring.
     pub(crate) fn decode_start(bytes: &[u8], array: Identity, key: &SectorKey) -> Decoded {
         let mut from = Reader::new(bytes);
-        if from.array() != MAGIC {
+        if ![MAGIC, WRITES_MAGIC].contains(&from.array()) {
             return Decoded::Nothing;
         }
         let (_checksum, length) = (from.u32(), from.u32() as usize * 512);
@@ -224,17 +280,27 @@ impl EntryHeader {
             return None;
         }
         let mut from = Reader::new(header);
+        let holds_writes = from.array() == WRITES_MAGIC;
         from.seek(NUMBERS_AT);
         let (number, at) = (from.u64(), from.u64());
         let (tail, previous) = (from.u64(), from.u64());
         let (records, intents) = (from.u32() as usize, from.u32() as usize);
         // Each takes room in the header: a count that would not fit is invalid.
+        if holds_writes {
+            if records * WRITE_BYTES > header.len() || intents > 0 {
+                return None;
+            }
+            let writes = (0..records).map(|_| decode_write(&mut from, header.len())).collect::<Option<_>>()?;
+            let content = EntryContent { writes, ..EntryContent::default() };
+            return Some(EntryHeader { number, at, tail, previous, content });
+        }
         if records * RECORD_BYTES + intents * INTENT_BYTES > header.len() {
             return None;
         }
         let records = (0..records).map(|_| decode_record(&mut from, header.len())).collect::<Option<_>>()?;
         let intents = (0..intents).map(|_| decode_intent(&mut from, header.len())).collect::<Option<_>>()?;
-        Some(EntryHeader { number, at, tail, previous, content: EntryContent { records, intents } })
+        let content = EntryContent { records, intents, writes: Vec::new() };
+        Some(EntryHeader { number, at, tail, previous, content })
     }
 
     pub(crate) fn length(&self, block: Sectors) -> Sectors {
@@ -284,6 +350,12 @@ fn decode_intent(from: &mut Reader<'_>, header: usize) -> Option<Intent> {
     Some(Intent { region, newest, slot, at, changes })
 }
 
+fn decode_write(from: &mut Reader<'_>, header: usize) -> Option<StagedWrite> {
+    let (at, count, _) = (from.u64(), from.u32() as usize, from.u32());
+    let sums = || (0..count).map(|_| from.u64()).collect();
+    (count * SUM_BYTES <= header).then(sums).map(|sums| StagedWrite { at, sums })
+}
+
 /// The digest of a record's payload. The payload is the difference of old and new content in
 /// `changes`.
 pub(crate) fn payload_digest(kind: RecordKind, changes: &[Change]) -> u32 {
@@ -295,8 +367,12 @@ pub(crate) fn payload_digest(kind: RecordKind, changes: &[Change]) -> u32 {
     }
 }
 
-/// Whether each record's payload is the difference that its checksums describe.
+/// Whether each record's payload is the difference that its checksums describe, and the writes'
+/// payload has their checksums.
 fn payload_fits(content: &EntryContent, payload: &[u8], key: &SectorKey) -> bool {
+    if !content.writes.is_empty() {
+        return key.checksums(payload).eq(content.writes.iter().flat_map(|write| write.sums.iter().copied()));
+    }
     content.records.iter().filter(|committed| !committed.record.payload().is_zero()).all(|committed| {
         let from = committed.record.start.bytes().as_usize();
         let length = committed.record.payload().bytes().as_usize();
@@ -360,7 +436,11 @@ pub(crate) mod tests {
             at,
             changes: (0..length).map(change).collect(),
         };
-        let content = EntryContent { records, intents: intents.iter().map(intent).collect() };
+        let content = EntryContent {
+            records,
+            intents: intents.iter().map(intent).collect(),
+            ..EntryContent::default()
+        };
         (EntryHeader { number: 5, at: 24, tail: 3, previous: 4, content }, payload)
     }
 

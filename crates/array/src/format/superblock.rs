@@ -34,6 +34,7 @@ const INTENT_LOG_AT: usize = 220;
 const RECORDED_AT: usize = 224;
 const NAME_AT: usize = 256;
 const NAME_BYTES: usize = 64;
+const WRITE_LOG_AT: usize = 320;
 const SESSIONS_AT: usize = 512;
 const TABLE_AT: usize = 1_024;
 const ENTRY_BYTES: usize = 32;
@@ -45,8 +46,10 @@ const COMMIT_LOG: u64 = 1;
 const FAR_COPIES: u64 = 2;
 /// Feature: floating units.
 const FLOATING: u64 = 4;
+/// Feature: a stream of writes, which must be read before the array's data is used.
+const WRITE_BACK: u64 = 8;
 /// Feature bits of this version that a reader must know.
-const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG | FAR_COPIES | FLOATING;
+const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -352,6 +355,7 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
     bit(geometry.consistency.is_journal(), COMMIT_LOG)
         | bit(geometry.organization.layout.copies_are_far(), FAR_COPIES)
         | bit(geometry.organization.floats(), FLOATING)
+        | bit(geometry.write_log > 0, WRITE_BACK)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -390,6 +394,7 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
         out.seek(CYLINDER_AT).u64(cylinder.track).u16(cylinder.tracks);
     }
     out.seek(INTENT_LOG_AT).u32(geometry.intent_log as u32);
+    out.seek(WRITE_LOG_AT).u32(geometry.write_log as u32);
 }
 
 /// The geometry, if it is possible on this `member`.
@@ -407,6 +412,7 @@ fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeome
     let (sublog_segments, segment, grain) = (from.u32(), from.u64(), from.u64());
     let cylinder = Cylinder { track: from.seek(CYLINDER_AT).u64(), tracks: from.u16() };
     let intent_log = from.seek(INTENT_LOG_AT).u32();
+    let write_log = from.seek(WRITE_LOG_AT).u32();
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
@@ -418,6 +424,7 @@ fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeome
         consistency: *consistency,
         commit_log: commit_log.into(),
         intent_log: intent_log.into(),
+        write_log: write_log.into(),
         cylinder: layout.is_in_cylinders().then_some(cylinder),
     };
     geometry.check_on(member).map_err(nonsense)?;

@@ -4,7 +4,7 @@ use parlour_units::{Bytes, Sectors};
 
 use super::sizes::{
     ALIGNMENT, LARGEST_COMMIT_LOG, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK,
-    MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_COMMIT_LOG, bitmap_length, intent_log, least_commit_log,
+    MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_COMMIT_LOG, SMALLEST_WRITE_LOG, bitmap_length, intent_log, least_commit_log,
     logged_data_units, table_length,
 };
 use super::stored::{Cylinder, StoredGeometry};
@@ -48,6 +48,9 @@ pub struct LogCreation {
     pub regions: Option<u32>,
     /// Round each share to whole tracks of this length (§2.4).
     pub track: Option<Sectors>,
+    /// Acknowledge writes when they are durable in the commit log, whose stream of writes has this
+    /// length on each member.
+    pub writes: Option<Sectors>,
 }
 
 /// Why such an array cannot be created.
@@ -148,6 +151,12 @@ pub enum CreationError {
     /// `journal` needs an organization with logs.
     #[error("consistency = journal is for organizations that log parity updates; this one has no log")]
     NothingLogged,
+    /// Write-back needs a journal.
+    #[error("write-back is for arrays with consistency = journal: acknowledged writes stand there")]
+    NothingToWriteBackFrom,
+    /// The length of the stream of writes is not usable.
+    #[error("a journal of {0} for writes is not possible: use a multiple of 4 KiB, from 256 KiB to 1 GiB")]
+    BadWriteLog(Bytes),
     /// These members have no cylinders in which units could float.
     #[error(
         "data and parity can float on drives only that tell where their heads are, and how long their tracks are; simulated \
@@ -203,7 +212,8 @@ impl Creation {
         }
         // The data area begins at the start of a cylinder of the member.
         let grain = cylinder.map_or(ALIGNMENT, Cylinder::length);
-        let data_start = data_start(creation, commit_log).round_up(grain);
+        let write_log = check_write_log(creation)?;
+        let data_start = data_start(creation, commit_log + write_log).round_up(grain);
         let room = room(creation.member_length, data_start).ok_or_else(|| {
             CreationError::MemberTooSmall(
                 creation.member_length.bytes(),
@@ -237,6 +247,7 @@ impl Creation {
             consistency: creation.consistency,
             commit_log: commit_log.get(),
             intent_log: intent_log(commit_log, creation.block).get(),
+            write_log: write_log.get(),
             cylinder,
         })
     }
@@ -291,6 +302,19 @@ fn check_log(creation: &Creation) -> Result<(), CreationError> {
     match track.filter(|length| length.is_zero() || !whole(*length)) {
         Some(track) => Err(CreationError::BadTrack(track.bytes())),
         None => Ok(()),
+    }
+}
+
+/// Checks and returns the length of the stream of writes; zero with write-through.
+fn check_write_log(creation: &Creation) -> Result<Sectors, CreationError> {
+    let Some(writes) = creation.log.writes else { return Ok(Sectors::ZERO) };
+    if !creation.consistency.is_journal() {
+        return Err(CreationError::NothingToWriteBackFrom);
+    }
+    let fits = SMALLEST_WRITE_LOG <= writes && writes <= MOST_COMMIT_LOG;
+    match fits && writes.is_multiple_of(METADATA_BLOCK) {
+        true => Ok(writes),
+        false => Err(CreationError::BadWriteLog(writes.bytes())),
     }
 }
 

@@ -239,8 +239,8 @@ impl Geometry {
     /// Where each member's areas of the commit log start, and their length; zero without a commit
     /// log. They end where the data area starts.
     pub fn commit_log(&self) -> (Sector, Sectors) {
-        let length = Sectors::new(self.stored.commit_log);
-        (Sector::new(self.stored.data_start - self.stored.commit_log), length)
+        let length = self.stored.commit_log + self.stored.write_log;
+        (Sector::new(self.stored.data_start - length), Sectors::new(length))
     }
 
     /// The number of members on which an entry of the commit log stands: one more than may be lost.
@@ -250,12 +250,29 @@ impl Geometry {
 
     /// Where `part` of the commit log starts, and its length.
     pub fn commit_part(&self, part: CommitPart) -> (Sector, Sectors) {
-        let (start, length) = self.commit_log();
+        let start = self.commit_log().0;
         let intents = Sectors::new(self.stored.intent_log);
+        let records = Sectors::new(self.stored.commit_log) - intents;
         match part {
-            CommitPart::Records => (start, length - intents),
-            CommitPart::Intents => (start + (length - intents), intents),
+            CommitPart::Records => (start, records),
+            CommitPart::Intents => (start + records, intents),
+            CommitPart::Writes => (start + records + intents, Sectors::new(self.stored.write_log)),
         }
+    }
+
+    /// The streams of the commit log.
+    pub fn commit_parts(&self) -> &'static [CommitPart] {
+        match (self.is_journaled(), self.writes_back()) {
+            (false, _) => &[],
+            (true, false) => &CommitPart::ALL[..2],
+            (true, true) => &CommitPart::ALL,
+        }
+    }
+
+    /// Whether a write is acknowledged when its data is durable in the commit log, and not only
+    /// when it is in its place.
+    pub fn writes_back(&self) -> bool {
+        self.stored.write_log > 0
     }
 }
 

@@ -38,6 +38,9 @@ pub(super) const LARGEST_COMMIT_LOG: Sectors = Sectors::new(262_144);
 /// The least length of a commit log (128 KiB).
 pub(super) const SMALLEST_COMMIT_LOG: Sectors = Sectors::new(256);
 
+/// The least length of the stream of writes (256 KiB).
+pub(super) const SMALLEST_WRITE_LOG: Sectors = Sectors::new(512);
+
 /// A commit log holds at least this many of the longest entries.
 pub(super) const COMMITS: u64 = 8;
 

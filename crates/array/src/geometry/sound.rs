@@ -7,8 +7,8 @@
 use parlour_units::Sectors;
 
 use super::sizes::{
-    ALIGNMENT, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, bitmap_length,
-    longest_commit_log, table_length,
+    ALIGNMENT, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_WRITE_LOG,
+    bitmap_length, longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
@@ -111,6 +111,7 @@ impl StoredGeometry {
         let (commits, intents) = (self.commit_log, self.intent_log);
         if !self.consistency.is_journal() {
             require(commits == 0, "length of the commit log")?;
+            require(self.write_log == 0, "length of the stream of writes")?;
             return require(intents == 0, "length of the intents' log");
         }
         require(self.organization.takes(self.consistency), "consistency")?;
@@ -120,7 +121,10 @@ impl StoredGeometry {
         let whole = commits.is_multiple_of(self.block) && commits <= longest.get();
         require(commits > 0 && whole && commits < self.data_start, "length of the commit log")?;
         let within = intents > 0 && intents < commits && intents.is_multiple_of(self.block);
-        require(within, "length of the intents' log")
+        require(within, "length of the intents' log")?;
+        let writes = Sectors::new(self.write_log);
+        let whole = writes.is_multiple_of(Sectors::new(self.block)) && writes <= MOST_COMMIT_LOG;
+        require(writes.is_zero() || whole && writes >= SMALLEST_WRITE_LOG, "length of the stream of writes")
     }
 
     /// Checks that bitmaps, tables, bad-block logs and the commit log fit before the data area.
@@ -134,7 +138,7 @@ impl StoredGeometry {
             None => (crate::Geometry::from_stored(*self).layout().region_count(), Sectors::ZERO),
         };
         let banks = (bitmap_length(regions) + table + BAD_BLOCK_LOG_LENGTH) * 2;
-        let end = MAPS_AT + banks + Sectors::new(self.commit_log);
+        let end = MAPS_AT + banks + Sectors::new(self.commit_log) + Sectors::new(self.write_log);
         require(end.get() <= self.data_start, "start of the data area")
     }
 }

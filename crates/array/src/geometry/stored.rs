@@ -53,6 +53,9 @@ pub struct StoredGeometry {
     pub commit_log: u64,
     /// The part of it, at its end, for the intents of reintegrations.
     pub intent_log: u64,
+    /// Length of the stream of writes on each member, in sectors; zero with write-through.
+    #[serde(default)]
+    pub write_log: u64,
     /// The members' cylinders, if units float.
     pub cylinder: Option<Cylinder>,
 }

@@ -20,12 +20,13 @@ impl Hosts {
         if self.flush_waiters.is_empty() || !self.flush_may_start(core) {
             return;
         }
+        let passed = self.stage.passed;
         for host in std::mem::take(&mut self.flush_waiters) {
             if core.cx.roster.has_lost_writes() || core.durable.is_unrecorded() {
                 core.cx.signal(Signal::HostJobDone(host, Err(RequestError::Lost)));
                 continue;
             }
-            let id = core.cx.jobs.start(Kind::Flush { host }, Class::Foreground);
+            let id = core.cx.jobs.start(Kind::Flush { host, passed }, Class::Foreground);
             core.cx.plan_flushes(id);
             core.cx.run_own(id);
         }
@@ -51,7 +52,7 @@ impl Hosts {
     }
 
     /// All members that had unflushed writes were flushed.
-    pub(crate) fn flush_done(&mut self, core: &mut Core, id: JobId, host: HostId) {
+    pub(crate) fn flush_done(&mut self, core: &mut Core, id: JobId, host: HostId, passed: u64) {
         core.cx.jobs.end(id);
         if core.durable.barrier() || core.cx.roster.has_lost_writes() || core.durable.is_unrecorded() {
             // A member failed meanwhile, perhaps because it could not flush, and would be believed
@@ -59,6 +60,7 @@ impl Hosts {
             self.flush_waiters.push(host);
             return self.resume_hosts(core);
         }
+        self.stage.flushed = self.stage.flushed.max(passed);
         core.cx.signal(Signal::HostJobDone(host, Ok(())));
     }
 

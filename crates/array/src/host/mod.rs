@@ -3,10 +3,12 @@
 //! A request counts its jobs. Each end of a job is a signal, [`Signal::HostJobDone`], and the last
 //! one answers the request. `read.rs`, `write.rs` and `flush.rs` start the jobs.
 
+mod destage;
 mod flush;
 mod read;
 mod state;
 mod write;
+mod write_back;
 
 use self::state::HostRequest;
 pub(crate) use self::state::Hosts;
@@ -18,6 +20,7 @@ use crate::mode::Mode;
 use crate::plan::Content;
 use crate::request::{Operation, Request, RequestError};
 use crate::roster::SlotState;
+use crate::signal::Signal;
 use parlour_units::{Sectors, Stripe};
 
 impl Hosts {
@@ -65,7 +68,14 @@ impl Hosts {
     pub(crate) fn plan_done(&mut self, core: &mut Core, id: JobId) {
         match *core.cx.jobs.kind(id) {
             Kind::Read { host } => self.read_done(core, id, host),
-            Kind::Flush { host } => self.flush_done(core, id, host),
+            Kind::Flush { host, passed } => self.flush_done(core, id, host, passed),
+            Kind::StageSums { host } => self.sums_done(core, id, host),
+            Kind::StageEntry { number } => self.entry_done(core, id, number),
+            Kind::StageLoad => self.unread_done(core, id),
+            Kind::StageRead { host } => {
+                core.cx.jobs.end(id);
+                core.cx.signal(Signal::HostJobDone(host, Ok(())));
+            }
             ref other => unreachable!("no host waits for {other:?}"),
         }
     }
@@ -74,7 +84,9 @@ impl Hosts {
     pub(crate) fn plan_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
         match *core.cx.jobs.kind(id) {
             Kind::Read { host } => self.read_broken(core, (id, host), failures),
-            Kind::Flush { host } => self.flush_broken(core, (id, host), failures),
+            Kind::Flush { host, .. } => self.flush_broken(core, (id, host), failures),
+            Kind::StageEntry { .. } => self.entry_broken(core, id, failures),
+            Kind::StageLoad => self.unread_broken(core, id),
             ref other => unreachable!("no host waits for {other:?}"),
         }
     }
@@ -89,23 +101,35 @@ impl Hosts {
                 core.cx.counters.host_read += request.length.get();
                 self.begin_read(core, host, request);
             }
-            Operation::Write { durable } => {
+            Operation::Write { .. } => {
                 core.cx.counters.host_writes += 1;
                 core.cx.counters.host_written += request.length.get();
-                self.begin_write(core, host, request, Content::Host, durable);
+                self.begin_change(core, host, request);
             }
-            Operation::WriteZeroes { may_unmap, fast_only, durable } => {
-                self.begin_zeroes(core, host, request, may_unmap && !durable, fast_only, durable);
-            }
-            Operation::Trim => self.begin_trim(core, host, request),
+            Operation::WriteZeroes { .. } | Operation::Trim => self.begin_change(core, host, request),
             Operation::Flush => {
                 core.cx.counters.host_flushes += 1;
+                if self.needs_no_flush(core) {
+                    return self.host_job_done(core, host, Ok(()));
+                }
                 self.get(host).jobs += 1;
                 self.flush_waiters.push(host);
                 self.resume_hosts(core);
             }
         }
         self.host_job_done(core, host, Ok(()));
+    }
+
+    /// Writes, zeroes or trims what a request asks for, in its place.
+    fn pass_by(&mut self, core: &mut Core, host: HostId, request: Request) {
+        match request.operation {
+            Operation::Write { durable } => self.begin_write(core, host, request, Content::Host, durable),
+            Operation::WriteZeroes { may_unmap, fast_only, durable } => {
+                self.begin_zeroes(core, host, request, may_unmap && !durable, fast_only, durable);
+            }
+            Operation::Trim => self.begin_trim(core, host, request),
+            Operation::Read | Operation::Flush => unreachable!("it changes content"),
+        }
     }
 
     /// One of a request's jobs is done.
@@ -123,14 +147,19 @@ impl Hosts {
         if entry.durable && core.durable.is_unrecorded() {
             entry.error.get_or_insert(RequestError::Lost);
         }
-        let &mut HostRequest { request, error, durable, flushed, shared, .. } = entry;
+        let &mut HostRequest { request, error, durable, flushed, shared, destages, .. } = entry;
         if error.is_none() && durable && !flushed && (shared || self.durability_is_shared(core, request)) {
             return self.flush_before_answer(core, host);
         }
         core.stripes.cache_mut().read_ends(host);
         self.table[host.0 as usize] = None;
         self.free.push(host.0);
-        self.answer(request, error.map_or(Ok(()), Err));
+        let result = error.map_or(Ok(()), Err);
+        if destages {
+            return self.destage_ended(core, host, result);
+        }
+        self.stage.end_passing(host);
+        self.answer(request, result);
     }
 
     /// Whether the durability of a write depends on several members: the content of a missing data

@@ -29,13 +29,14 @@ impl Hosts {
             self.get(host).error.get_or_insert(refusal);
             return;
         }
-        if self.waits_for_recovery(core, request) {
+        if self.waits_for_recovery(core, request) || !self.stage.unread.is_empty() {
             self.hasten_recoveries(core, request);
             self.get(host).jobs += 1;
             self.recovery_waiters.push(host);
             return;
         }
-        if self.reads_lost(core, request) {
+        self.read_staged(core, host, request);
+        if self.reads_lost(core, host, request) {
             self.get(host).error.get_or_insert(RequestError::Lost);
             return;
         }
@@ -46,6 +47,7 @@ impl Hosts {
         for stripe in self.stripes_of(core, request) {
             let window = Window { stripe, columns: Columns::new(Sectors::ZERO, whole_unit) };
             pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
+            self.cut_staged(host, &mut found);
             for piece in &found {
                 match self.choose_unit(core, stripe, piece) {
                     Some(unit) => {
@@ -73,7 +75,7 @@ impl Hosts {
     }
 
     /// Whether some of the request's blocks are lost.
-    fn reads_lost(&self, core: &Core, request: Request) -> bool {
+    fn reads_lost(&mut self, core: &Core, host: HostId, request: Request) -> bool {
         let listed = core.cx.roster.listed();
         if listed.list().is_empty() {
             return false;
@@ -83,6 +85,7 @@ impl Hosts {
         self.stripes_of(core, request).any(|stripe| {
             let window = Window { stripe, columns };
             pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
+            self.cut_staged(host, &mut found);
             found.iter().any(|piece| {
                 let window = Window { stripe, columns: piece.columns };
                 let (slot, at) = core.cx.location_of(window, piece.unit);
@@ -186,6 +189,7 @@ impl Hosts {
         for window in &list {
             let mut found = Vec::new();
             pieces(core.cx.geometry.layout(), request.at, request.length, *window, &mut found);
+            self.cut_staged(host, &mut found);
             found.retain(|piece| self.choose_unit(core, window.stripe, piece).is_none());
             if !found.is_empty() {
                 core.cx.counters.degraded_reads += 1;
@@ -212,9 +216,11 @@ impl Hosts {
     }
 
     pub(super) fn keep_read(&mut self, core: &mut Core, host: HostId) {
-        let HostRequest { request, start, jobs, .. } = *self.get(host);
-        // Units that another job of the same request computes are not in the buffer yet.
-        if !core.stripes.cache_mut().read_ends(host) || jobs != 1 {
+        let &mut HostRequest { request, start, jobs, ref overlaid, .. } = self.get(host);
+        let overlaid = !overlaid.is_empty();
+        // Units that another job of the same request computes are not in the buffer yet. What is
+        // staged is not what members hold.
+        if !core.stripes.cache_mut().read_ends(host) || jobs != 1 || overlaid {
             return;
         }
         let unit = core.cx.geometry.layout().unit_length();
@@ -307,6 +313,7 @@ impl Hosts {
         let request = self.get(host).request;
         let mut found = Vec::new();
         pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
+        self.cut_staged(host, &mut found);
         // With copies, any of them may be the one that was read.
         let copies = core.cx.geometry.keeps_copies();
         found.retain(|piece| copies || without.has(piece.unit));

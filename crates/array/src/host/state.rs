@@ -5,6 +5,7 @@ use crate::code::UnitSet;
 use crate::columns::{Piece, Window};
 use crate::context::Context;
 use crate::core::Core;
+use crate::effect::Class;
 use crate::ids::HostId;
 use crate::job::Purpose;
 use crate::map::windows;
@@ -12,6 +13,7 @@ use crate::mode::Mode;
 use crate::plan::{Content, Span};
 use crate::read::Turns;
 use crate::request::{Completion, Request, RequestError};
+use crate::stage::{Range, Stage};
 use crate::stripe::StripeWork;
 use parlour_units::{Duration, Instant, Sector, Sectors, Slot, Stripe};
 use std::collections::VecDeque;
@@ -37,6 +39,10 @@ pub(super) struct HostRequest {
     pub(super) wanted_only: bool,
     /// How often its read was begun again.
     pub(super) attempts: u32,
+    /// What this attempt of a read takes from the stage, in order.
+    pub(super) overlaid: Vec<Range>,
+    /// It is a write of the array's own, which destages data.
+    pub(super) destages: bool,
 }
 
 /// Hosts count as idle after they were silent for this long; until then maintenance leaves them
@@ -62,6 +68,7 @@ pub(crate) struct Hosts {
     pub(super) completions: VecDeque<Completion>,
     /// Counts reads of copies that are chosen in turn.
     pub(super) turns: Turns,
+    pub(super) stage: Stage,
 }
 
 impl Hosts {
@@ -104,6 +111,8 @@ impl Hosts {
             whole_only: false,
             wanted_only: false,
             attempts: 0,
+            overlaid: Vec::new(),
+            destages: false,
         });
         match self.free.pop() {
             Some(index) => {
@@ -129,6 +138,16 @@ impl Hosts {
         self.count() == 0
     }
 
+    /// When to destage again what could not be destaged.
+    pub(crate) fn next_retry(&self) -> Option<Instant> {
+        self.stage.stuck
+    }
+
+    /// Whether writes that were acknowledged are not in their place yet.
+    pub(crate) fn hold_acknowledged(&self) -> bool {
+        self.stage.holds_data()
+    }
+
     /// Hosts count as idle from this time on, unless requests are under way.
     pub(crate) fn quiet_from(&self) -> Option<Instant> {
         Some(self.last? + QUIET)
@@ -136,7 +155,7 @@ impl Hosts {
 
     /// Whether hosts are active, or were a moment ago.
     pub(crate) fn are_busy(&self, now: Instant) -> bool {
-        !self.is_empty() || self.quiet_from().is_some_and(|quiet| quiet > now)
+        self.count() > self.stage.batch.running.len() || self.quiet_from().is_some_and(|quiet| quiet > now)
     }
 
     /// A request's buffer, and where its payload begins there.
@@ -179,11 +198,11 @@ impl Hosts {
         let entry = self.get(host);
         entry.jobs += 1;
         let (content, durable) = (entry.content, entry.durable);
+        let class = if entry.destages { Class::Log } else { Class::Foreground };
         let host = Some(host);
-        core.stripes.start_stripe(
-            &mut core.cx,
-            StripeWork { purpose, window, host, payload, pieces, content, durable, targets },
-        );
+        let work = StripeWork { purpose, window, host, payload, pieces, content, durable, targets };
+        let id = core.stripes.start_stripe(&mut core.cx, work);
+        core.cx.jobs.get_mut(id).class = class;
     }
 
     /// Answers all requests with an error: the array does nothing more.
@@ -193,8 +212,11 @@ impl Hosts {
             _ => RequestError::NoSpace,
         };
         self.free.clear();
-        for HostRequest { request, .. } in std::mem::take(&mut self.table).into_iter().flatten() {
-            self.answer(request, Err(refusal));
+        self.stage.abandon();
+        for HostRequest { request, destages, .. } in std::mem::take(&mut self.table).into_iter().flatten() {
+            if !destages {
+                self.answer(request, Err(refusal));
+            }
         }
     }
 }

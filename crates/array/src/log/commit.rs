@@ -33,6 +33,7 @@ pub(super) mod given_up;
 pub(super) mod logs;
 mod places;
 mod space;
+pub(super) mod writes;
 
 use self::logs::{CommitEntry, EntryName, GROUP, LONGEST};
 
@@ -63,7 +64,7 @@ impl Logs {
         if !self.commits.orphans.is_empty() && durable.bitmap().all_resync_is_durable() {
             self.commits.adopt();
         }
-        if self.commits.release() {
+        if self.commits.release(!cx.roster.has_lost_writes()) {
             self.wake_commit_waiters(cx);
             return true;
         }
@@ -77,28 +78,28 @@ impl Logs {
             return true;
         }
         let log = self.commits.log();
-        let announced = !log.intents.is_writing() && !log.announced.is_empty();
-        let waiting = !log.records.is_writing() && !log.waiting.is_empty();
+        let announced = !log.part(CommitPart::Intents).is_writing() && !log.announced.is_empty();
+        let waiting = !log.records().is_writing() && !log.waiting.is_empty();
         if !(announced || waiting) || durable.barrier() || self.break_waiting(cx, durable) {
             return false;
         }
         let log = self.commits.log();
         let block = cx.geometry.block();
         let part = if announced { CommitPart::Intents } else { CommitPart::Records };
-        let length = match part {
-            CommitPart::Intents => {
-                log.announced.front().map_or(Sectors::ZERO, |waiting| waiting.content.header_length(block))
-            }
-            CommitPart::Records => self.group(cx).1,
+        let length = if announced {
+            log.announced.front().map_or(Sectors::ZERO, |waiting| waiting.content.header_length(block))
+        } else {
+            self.group(cx).1
         };
         let ring = self.commits.log().ring(part);
         if !ring.fits(length) && ring.lags() {
             self.write_mark(cx, durable, part);
             return true;
         }
-        match part {
-            CommitPart::Intents => self.write_intent(cx, durable),
-            CommitPart::Records => self.start_commit(cx, durable),
+        if announced {
+            self.write_intent(cx, durable);
+        } else {
+            self.start_commit(cx, durable);
         }
         true
     }
@@ -119,7 +120,7 @@ impl Logs {
     /// The number of waiting jobs that the next entry takes, and the entry's greatest length.
     fn group(&mut self, cx: &mut Context) -> (usize, Sectors) {
         let log = self.commits.log();
-        let most = Sectors::new(log.records.length() / LONGEST);
+        let most = Sectors::new(log.records().length() / LONGEST);
         let mut length = Sectors::ZERO;
         for (index, id) in log.waiting.iter().take(GROUP).enumerate() {
             let space = cx.jobs.stripe(*id).logging.commit_space;
@@ -166,7 +167,7 @@ impl Logs {
         let commits = &self.commits;
         let streams = commits.streams.as_ref()?;
         let waited_for = !commits.waiters.is_empty();
-        let middle = streams.is_low_on_space().then(|| streams.records.middle());
+        let middle = streams.is_low_on_space().then(|| streams.records().middle());
         let wanted = middle.max(exposed);
         let old = |index: &u32| {
             let segment = self.segment(*index);
@@ -320,7 +321,7 @@ impl Logs {
         self.give_entry_up(cx, jobs, failures);
     }
 
-    fn start_commit_flush(&mut self, cx: &mut Context) {
+    pub(super) fn start_commit_flush(&mut self, cx: &mut Context) {
         let turn = self.begin_covering_flush();
         self.commits.flushing = true;
         let id = cx.jobs.start(Kind::CommitFlush { turn }, Class::Log);

@@ -23,11 +23,12 @@ pub(crate) struct FoundEntry {
     pub(crate) slots: Vec<Slot>,
 }
 
-/// The entries of both streams.
+/// The entries of all streams.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FoundLog {
     pub(crate) records: Found,
     pub(crate) intents: Found,
+    pub(crate) writes: Found,
 }
 
 impl FoundLog {
@@ -35,6 +36,7 @@ impl FoundLog {
         match part {
             CommitPart::Records => &self.records,
             CommitPart::Intents => &self.intents,
+            CommitPart::Writes => &self.writes,
         }
     }
 }

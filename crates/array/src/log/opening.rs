@@ -2,12 +2,13 @@
 
 use parlour_units::Region;
 
-use super::commit::logs::CommitLogs;
-use super::found::FoundLog;
+use super::commit::logs::{CommitLogs, EntryName};
+use super::found::{FoundEntry, FoundLog};
 use super::logs::Logs;
 use super::recover::remembered::remember;
 use super::region::LoadState;
 use crate::format::bitmap::StoredBitmap;
+use crate::format::commit_entry::CommitPart;
 use crate::geometry::Geometry;
 
 impl Logs {
@@ -29,12 +30,18 @@ impl Logs {
             known && sequence > self.applied[region.as_usize()]
         };
         let mut commits = CommitLogs::new(&found, first_sequence, geometry);
+        let holds_writes = |entry: &FoundEntry| !entry.header.content.writes.is_empty();
+        let writes: Vec<FoundEntry> = found.writes.entries.iter().filter(|e| holds_writes(e)).cloned().collect();
         let recoveries = remember(found, geometry, counts);
         for (region, mut recovery) in recoveries {
             recovery.landed = self.landed[region.as_usize()];
             recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
             self.recover_later(region, recovery);
         }
+        for FoundEntry { header, .. } in &writes {
+            commits.keep(EntryName { part: CommitPart::Writes, number: header.number });
+        }
+        commits.found_writes = writes;
         self.commits = commits;
     }
 }

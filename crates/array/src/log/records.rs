@@ -1,6 +1,7 @@
 //! Records: committed to segments, and dropped when nothing needs them.
 
 use crate::buffer::BufferId;
+use crate::format::commit_entry::CommitPart;
 use crate::format::horizon::{SESSION_RECORDS, first_sequence};
 use crate::format::segment::{Record, RecordKind};
 use crate::ids::JobId;
@@ -28,7 +29,8 @@ impl Logs {
     pub(crate) fn pass_bare_records(&mut self, (region, stripe): (Region, u32), job: JobId) -> bool {
         let Some(number) = self.commits.bare_record(region, stripe) else { return true };
         let log = self.commits.log();
-        log.awaited = log.awaited.max(number);
+        let stream = log.stream(CommitPart::Records);
+        stream.awaited = stream.awaited.max(number);
         log.forgetting.park(job);
         false
     }
@@ -43,7 +45,7 @@ impl Logs {
     /// Whether records or segments have used up at least `records` of the numbers of session
     /// `session_number` (at most a quarter of a session's numbers is asked for).
     pub(crate) fn have_used(&self, session_number: u64, records: u64) -> bool {
-        self.sequence.max(self.stamp) >= first_sequence(session_number) + records.min(SESSION_RECORDS / 4)
+        self.sequence.max(self.stamp).max(self.highest_entry()) >= first_sequence(session_number) + records.min(SESSION_RECORDS / 4)
     }
 
     /// Superblocks now give this session the numbers of session `session_number` as well.

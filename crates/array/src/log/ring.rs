@@ -209,6 +209,11 @@ impl Ring {
         self.start(length.get(), self.length - self.block).is_some()
     }
 
+    /// Whether there is room for an empty entry.
+    pub(super) fn has_room_for_mark(&self) -> bool {
+        self.entries.is_empty() || self.start(self.block, self.length).is_some()
+    }
+
     /// Whether an empty entry would make room.
     pub(super) fn lags(&self) -> bool {
         self.floor < self.entries.front().map_or(self.head, |entry| entry.at)
@@ -334,6 +339,16 @@ impl Ring {
     /// also if it does not count itself.
     pub(super) fn last_slots(&self) -> &[Slot] {
         &self.last_slots
+    }
+
+    /// The number of the last entry that was written; 0 where there is none.
+    pub(super) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// The highest number that was given to an entry.
+    pub(super) fn highest(&self) -> u64 {
+        self.next.saturating_sub(1)
     }
 
     /// The number of the oldest entry that counts.

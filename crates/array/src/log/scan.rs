@@ -26,6 +26,7 @@ pub struct CommitLogContent {
     pub(crate) read: bool,
     pub(crate) records: Area,
     pub(crate) intents: Area,
+    pub(crate) writes: Area,
     /// Whether there are entries with numbers that no session can have given.
     pub(crate) beyond: bool,
 }
@@ -45,8 +46,8 @@ pub struct CommitLogReader {
     key: SectorKey,
     geometry: Geometry,
     horizon: Horizon,
-    records: RingReader,
-    intents: RingReader,
+    /// By stream, in the order of their areas.
+    rings: [RingReader; 3],
     beyond: bool,
 }
 
@@ -60,8 +61,7 @@ impl CommitLogReader {
             array,
             key: SectorKey::new(array.0),
             horizon: assembly.horizon(),
-            records: ring(CommitPart::Records),
-            intents: ring(CommitPart::Intents),
+            rings: CommitPart::ALL.map(ring),
             beyond: false,
             geometry,
         }
@@ -69,39 +69,40 @@ impl CommitLogReader {
 
     /// Takes the next bytes of the log, in pieces of any size.
     pub fn take(&mut self, bytes: &[u8]) {
-        let CommitLogReader { array, key, geometry, horizon, records, intents, beyond, .. } = self;
-        let mut decode = |bytes: &[u8]| {
-            let decoded = EntryHeader::decode_start(bytes, *array, key);
-            if let Decoded::Entry(entry) = &decoded {
-                let within = entry.is_within(*horizon);
-                *beyond |= !within;
-                if !within || !entry.suits(geometry) {
-                    return Decoded::Nothing;
+        let CommitLogReader { array, key, geometry, horizon, rings, beyond, .. } = self;
+        let mut rest = bytes;
+        for (ring, part) in rings.iter_mut().zip(CommitPart::ALL) {
+            let (of_ring, behind) = rest.split_at(rest.len().min(ring.left()));
+            rest = behind;
+            ring.take(of_ring, |bytes| {
+                let decoded = EntryHeader::decode_start(bytes, *array, key);
+                if let Decoded::Entry(entry) = &decoded {
+                    let within = entry.is_within(*horizon);
+                    *beyond |= !within;
+                    if !within || !entry.content.is_of(part) || !entry.suits(geometry) {
+                        return Decoded::Nothing;
+                    }
                 }
-            }
-            decoded
-        };
-        // The ring of intents is stored behind the ring of records.
-        let (of_records, of_intents) = bytes.split_at(bytes.len().min(records.left()));
-        records.take(of_records, &mut decode);
-        intents.take(of_intents, &mut decode);
+                decoded
+            });
+        }
     }
 
     /// Ends the reading and returns the content. A log that was taken only in part counts as
     /// unreadable.
     pub fn finish(self) -> CommitLogContent {
-        if self.records.left() + self.intents.left() > 0 || !self.geometry.is_journaled() {
+        if self.rings.iter().any(|ring| ring.left() > 0) || !self.geometry.is_journaled() {
             return CommitLogContent::default();
         }
-        let (records, intents) = (self.records.finish(), self.intents.finish());
-        CommitLogContent { read: true, records, intents, beyond: self.beyond }
+        let [records, intents, writes] = self.rings.map(RingReader::finish);
+        CommitLogContent { read: true, records, intents, writes, beyond: self.beyond }
     }
 }
 
 impl fmt::Debug for CommitLogReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (records, intents) = (self.records.entries.len(), self.intents.entries.len());
-        f.debug_struct("CommitLogReader").field("records", &records).field("intents", &intents).finish()
+        let entries = self.rings.each_ref().map(|ring| ring.entries.len());
+        f.debug_struct("CommitLogReader").field("entries", &entries).finish_non_exhaustive()
     }
 }
 

@@ -3,7 +3,7 @@
 
 use parlour_units::Sectors;
 
-use crate::format::commit_entry::{Committed, EntryHeader, Intent};
+use crate::format::commit_entry::{Committed, EntryHeader, Intent, StagedWrite};
 use crate::format::segment::{Record, RecordKind};
 use crate::geometry::Geometry;
 use crate::layout::Layout;
@@ -36,6 +36,17 @@ impl EntryHeader {
             && self.previous < self.number.max(1)
             && self.content.records.iter().all(|committed| committed.suits(geometry))
             && self.content.intents.iter().all(|intent| intent.suits(geometry))
+            && self.content.writes.iter().all(|write| write.suits(geometry))
+    }
+}
+
+impl StagedWrite {
+    fn suits(&self, geometry: &Geometry) -> bool {
+        let end = self.at.checked_add(self.length().get());
+        !self.sums.is_empty()
+            && Sectors::new(self.at).is_multiple_of(geometry.block())
+            && self.length().is_multiple_of(geometry.block())
+            && end.is_some_and(|end| end <= geometry.capacity().get())
     }
 }
 
@@ -113,7 +124,11 @@ pub(super) mod tests {
         let length = geometry.stored().layout.length;
         let (region, slot, at) = (Region::new(0), Slot::new(3), length - 8);
         let intent = Intent { region, newest: 5, slot, at, changes: vec![change; 8] };
-        let content = EntryContent { records: vec![committed.clone()], intents: vec![intent.clone()] };
+        let content = EntryContent {
+            records: vec![committed.clone()],
+            intents: vec![intent.clone()],
+            ..EntryContent::default()
+        };
         let entry = EntryHeader { number: 7, at: 16, tail: 7, previous: 6, content };
         let of_record = |record| EntryContent {
             records: vec![Committed { record, ..committed.clone() }],

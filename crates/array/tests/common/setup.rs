@@ -48,6 +48,7 @@ impl Setup {
                 ratio: None,
                 regions: Some(u32::from(members)),
                 track: None,
+                writes: None,
             },
             cylinder: Cylinder { track: 48, tracks: 4 },
             tuning: Tuning { slice: Sectors::new(16), ..Tuning::default() },

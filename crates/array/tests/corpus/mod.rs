@@ -140,6 +140,7 @@ impl Case {
             ratio: None,
             regions: Some(u32::from(self.members)),
             track: None,
+            writes: None,
         }
     }
 

@@ -411,6 +411,7 @@ impl Subject {
                 ratio: None,
                 regions: Some(REGION.regions),
                 track: None,
+                writes: None,
             },
             consistency: self.consistency,
         }

@@ -27,13 +27,17 @@ pub struct LogSettings {
     /// Round each share of a region up to whole tracks of this length
     #[arg(long, value_name = "SIZE")]
     pub log_track: Option<Size>,
+    /// Acknowledge a write when it is durable in the journal, which has this much room for writes
+    /// on each member [default: when it is in its place]
+    #[arg(long, value_name = "SIZE")]
+    pub write_back: Option<Size>,
 }
 
 impl LogSettings {
     /// Fills in what these settings leave open from those of a file.
     #[must_use]
     pub fn or(self, file: Self) -> Self {
-        fill!(self, file, [sublogs, regions, log_ratio, log_segment, log_track])
+        fill!(self, file, [sublogs, regions, log_ratio, log_segment, log_track, write_back])
     }
 
     /// Returns the settings for the array, which checks them.
@@ -49,6 +53,7 @@ impl LogSettings {
                 ratio: self.log_ratio,
                 regions: self.regions,
                 track: self.log_track.map(Size::sectors),
+                writes: self.write_back.map(Size::sectors),
             }),
         }
     }
@@ -60,6 +65,7 @@ impl LogSettings {
             (self.log_ratio.is_some(), "log-ratio"),
             (self.log_segment.is_some(), "log-segment"),
             (self.log_track.is_some(), "log-track"),
+            (self.write_back.is_some(), "write-back"),
         ];
         set.into_iter().find(|(is_set, _)| *is_set).map(|(_, key)| key)
     }

@@ -17,8 +17,6 @@ use crate::log::commit::places::{further_places, is_exposed, places};
 use crate::plan::{Source, Span, Strategy};
 use crate::signal::Signal;
 
-const PARTS: [CommitPart; 2] = [CommitPart::Records, CommitPart::Intents];
-
 impl Logs {
     /// Copies newest entries that were found on too few members: a crash came before all had them.
     /// Returns whether it began one.
@@ -113,21 +111,20 @@ impl Logs {
             let owed = owed || log.forgets_with_mark(*part);
             let may = !durable.barrier() && !log.is_stuck(*part) && durable.has_looked(cx);
             let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
-            !ring.is_writing() && (ring.is_fresh() || again)
+            !ring.is_writing() && ring.has_room_for_mark() && (ring.is_fresh() || again)
         };
         if places(cx, durable, &log.full).is_empty() {
             return false;
         }
-        let Some(part) = PARTS.into_iter().find(needs) else { return false };
+        let Some(part) = cx.geometry.commit_parts().iter().copied().find(needs) else { return false };
         self.write_mark(cx, durable, part);
         true
     }
 
     /// Whether both streams have an entry of this session.
     pub(crate) fn commit_log_is_begun(&self) -> bool {
-        let fresh =
-            |part: &CommitPart| self.commits.streams.as_ref().is_some_and(|log| log.part(*part).is_fresh());
-        !PARTS.iter().any(fresh)
+        let streams = self.commits.streams.as_ref();
+        !streams.is_some_and(|log| log.all().iter().any(|stream| stream.ring.is_fresh()))
     }
 
     /// Writes an empty entry.
@@ -163,10 +160,7 @@ impl Logs {
             return;
         }
         log.ring(part).give_up_beginning();
-        match part {
-            CommitPart::Records => log.records_stuck = true,
-            CommitPart::Intents => log.intents_stuck = true,
-        }
+        log.stream(part).stuck = true;
         self.tell_given_up(cx, part);
         let log = self.commits.log();
         match part {
@@ -176,6 +170,7 @@ impl Logs {
                     cx.signal(Signal::Broken(job, failures.to_vec()));
                 }
             }
+            CommitPart::Writes => {}
             CommitPart::Intents => {
                 for waiting in std::mem::take(&mut log.announced) {
                     self.pass_without_intent(cx, durable, waiting.region);
@@ -188,8 +183,7 @@ impl Logs {
     pub(crate) fn lose_copies(&mut self, slot: Slot) {
         if self.commits.exist() {
             let log = self.commits.log();
-            log.records.lose(slot);
-            log.intents.lose(slot);
+            log.all_mut().iter_mut().for_each(|stream| stream.ring.lose(slot));
             log.full.retain(|other| *other != slot);
             self.look_for_exposed();
         }

@@ -32,6 +32,8 @@ pub(crate) struct CommitLogs {
     pub(in crate::log) begun: u64,
     pub(in crate::log) complete: u64,
     pub(in crate::log) flushing: bool,
+    /// Entries of writes that were found when the array was opened, until the stage takes them.
+    pub(in crate::log) found_writes: Vec<FoundEntry>,
     /// Entries that are kept until it is durable that their regions are to be resynced.
     pub(in crate::log) orphans: Vec<EntryName>,
     /// By region and stripe: the number of the last entry with a record without payload.
@@ -43,8 +45,8 @@ pub(crate) struct CommitLogs {
 /// The streams, and what waits for them.
 #[derive(Debug)]
 pub(in crate::log) struct Streams {
-    pub(in crate::log) records: Ring,
-    pub(in crate::log) intents: Ring,
+    /// By [`CommitPart`].
+    streams: Vec<Stream>,
     /// Sectors of the stream of records that jobs have reserved.
     pub(in crate::log) reserved: Sectors,
     /// Jobs whose records go into the next entry.
@@ -54,23 +56,35 @@ pub(in crate::log) struct Streams {
     /// Jobs whose entries were given up, with what failed: they are told when a newer entry is
     /// durable.
     pub(in crate::log) given_up: Vec<(JobId, Vec<FailedAccess>)>,
-    /// Jobs that wait until entries up to this number would not be found after a crash.
-    pub(in crate::log) awaited: u64,
+    /// Jobs that wait until records would not be found after a crash.
     pub(in crate::log) forgetting: WaitList,
     /// Slots whose members stand and could not write an entry.
     pub(in crate::log) full: Vec<Slot>,
-    /// An empty entry could not be written to members that stand: none is tried before members have
-    /// come or gone.
-    pub(in crate::log) records_stuck: bool,
-    pub(in crate::log) intents_stuck: bool,
     /// Newest entries that were found on fewer members than they need.
     pub(in crate::log) copies: Vec<Copy>,
     /// Copies are being written.
     pub(in crate::log) copying: bool,
-    /// Up to these numbers, entries of either stream stand on fewer members than they could.
-    pub(in crate::log) exposed: (u64, u64),
-    /// Members have come or gone since that was found out.
+    /// Members have come or gone since it was found out which entries are exposed.
     pub(in crate::log) unchecked: bool,
+}
+
+/// One stream of entries.
+#[derive(Debug)]
+pub(in crate::log) struct Stream {
+    pub(in crate::log) ring: Ring,
+    /// Up to this number, entries stand on fewer members than they could.
+    pub(in crate::log) exposed: u64,
+    /// It is waited for that entries up to this number would not be found after a crash.
+    pub(in crate::log) awaited: u64,
+    /// An empty entry could not be written to members that stand: none is tried before members have
+    /// come or gone.
+    pub(in crate::log) stuck: bool,
+}
+
+impl Stream {
+    fn new(ring: Ring) -> Stream {
+        Stream { ring, exposed: 0, awaited: 0, stuck: false }
+    }
 }
 
 /// An entry that is to be written to further members.
@@ -120,53 +134,69 @@ impl Streams {
 
     /// Whether the oldest records should be stored elsewhere.
     pub(in crate::log) fn is_low_on_space(&self) -> bool {
-        self.records.used() > self.records.length() / 3
+        self.records().used() > self.records().length() / 3
     }
 
     /// The newest entry of records that stands on fewer members than it could, or that jobs wait to
     /// be forgotten.
     pub(in crate::log) fn exposed_record(&self) -> Option<u64> {
-        let last = self.exposed.0.max(self.awaited);
-        self.records.oldest().is_some_and(|oldest| oldest <= last).then_some(last)
+        let last = self.last_unwanted(CommitPart::Records);
+        self.records().oldest().is_some_and(|oldest| oldest <= last).then_some(last)
     }
 
     /// Whether an empty entry would say that entries do not count which stand on too few members,
     /// or which jobs wait to be forgotten.
     pub(in crate::log) fn forgets_with_mark(&self, part: CommitPart) -> bool {
-        match part {
-            CommitPart::Records => self.records.forgets_with_mark(self.exposed.0.max(self.awaited)),
-            CommitPart::Intents => self.intents.forgets_with_mark(self.exposed.1),
-        }
+        self.part(part).forgets_with_mark(self.last_unwanted(part))
+    }
+
+    /// Entries up to this number stand on too few members, or are waited for to be forgotten.
+    pub(in crate::log) fn last_unwanted(&self, part: CommitPart) -> u64 {
+        let stream = &self.streams[part as usize];
+        stream.exposed.max(stream.awaited)
     }
 
     pub(in crate::log) fn is_stuck(&self, part: CommitPart) -> bool {
-        match part {
-            CommitPart::Records => self.records_stuck,
-            CommitPart::Intents => self.intents_stuck,
-        }
+        self.streams[part as usize].stuck
     }
 
     pub(in crate::log) fn part(&self, part: CommitPart) -> &Ring {
-        match part {
-            CommitPart::Records => &self.records,
-            CommitPart::Intents => &self.intents,
-        }
+        &self.streams[part as usize].ring
+    }
+
+    /// The stream, if the array has it.
+    pub(in crate::log) fn get(&self, part: CommitPart) -> Option<&Ring> {
+        self.streams.get(part as usize).map(|stream| &stream.ring)
+    }
+
+    pub(in crate::log) fn records(&self) -> &Ring {
+        self.part(CommitPart::Records)
+    }
+
+    pub(in crate::log) fn all(&self) -> &[Stream] {
+        &self.streams
+    }
+
+    pub(in crate::log) fn all_mut(&mut self) -> &mut [Stream] {
+        &mut self.streams
+    }
+
+    pub(in crate::log) fn stream(&mut self, part: CommitPart) -> &mut Stream {
+        &mut self.streams[part as usize]
     }
 
     /// Whether space for a host's entry can be reserved.
     pub(in crate::log) fn has_room(&self, length: Sectors) -> bool {
         // The last quarter is kept free for the space that is left unused where the ring ends.
-        let most = self.records.length() / 4 * 3;
-        let fits = self.records.used() + (self.reserved + length).get() <= most;
+        let records = self.records();
+        let most = records.length() / 4 * 3;
+        let fits = records.used() + (self.reserved + length).get() <= most;
         // A single entry always fits: the ring has room for several of the longest.
-        fits || self.records.is_empty() && self.reserved.is_zero()
+        fits || records.is_empty() && self.reserved.is_zero()
     }
 
     pub(in crate::log) fn ring(&mut self, part: CommitPart) -> &mut Ring {
-        match part {
-            CommitPart::Records => &mut self.records,
-            CommitPart::Intents => &mut self.intents,
-        }
+        &mut self.stream(part).ring
     }
 }
 
@@ -184,20 +214,15 @@ impl CommitLogs {
             (!empty).then(|| Copy { part, number: newest.number, at: newest.at, bytes: last.clone() })
         };
         let streams = Streams {
-            records: ring(CommitPart::Records),
-            intents: ring(CommitPart::Intents),
+            streams: geometry.commit_parts().iter().map(|part| Stream::new(ring(*part))).collect(),
             reserved: Sectors::ZERO,
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
             given_up: Vec::new(),
-            awaited: 0,
             forgetting: WaitList::default(),
             full: Vec::new(),
-            records_stuck: false,
-            intents_stuck: false,
-            copies: [CommitPart::Intents, CommitPart::Records].into_iter().filter_map(newest).collect(),
+            copies: geometry.commit_parts().iter().rev().filter_map(|part| newest(*part)).collect(),
             copying: false,
-            exposed: (0, 0),
             unchecked: true,
         };
         CommitLogs {
@@ -206,6 +231,7 @@ impl CommitLogs {
             begun: 1,
             complete: 0,
             flushing: false,
+            found_writes: Vec::new(),
             orphans: Vec::new(),
             bare: bare_records_of(&found.records).collect(),
             many_bare: 0,
@@ -229,7 +255,7 @@ impl CommitLogs {
     /// crash.
     pub(crate) fn bare_record(&mut self, region: Region, stripe: u32) -> Option<u64> {
         let number = self.bare.get(&(region, stripe)).copied()?;
-        self.streams().records.would_be_found(number).then_some(number)
+        self.streams().records().would_be_found(number).then_some(number)
     }
 
     /// Entry `number` has a record without payload of this stripe.
@@ -237,7 +263,7 @@ impl CommitLogs {
         self.bare.insert((region, stripe), number);
         if self.bare.len() > self.many_bare.max(MANY_BARE) {
             let Some(streams) = &self.streams else { return };
-            self.bare.retain(|_, number| streams.records.would_be_found(*number));
+            self.bare.retain(|_, number| streams.records().would_be_found(*number));
             self.many_bare = self.bare.len() * 2;
         }
     }
@@ -321,11 +347,13 @@ impl CommitLogs {
         }
     }
 
-    /// Forgets entries that no longer count. Returns whether there were any.
-    pub(in crate::log) fn release(&mut self) -> bool {
+    /// Forgets entries that no longer count. Returns whether there were any. Acknowledged writes
+    /// are forgotten only if all members `keep` what they were flushed with.
+    pub(in crate::log) fn release(&mut self, keep: bool) -> bool {
         let complete = self.complete;
-        let log = self.log();
-        log.records.release(complete) | log.intents.release(complete)
+        let streams = self.log().all_mut().iter_mut().zip(CommitPart::ALL);
+        let forgotten = streams.filter(|(_, part)| keep || *part != CommitPart::Writes);
+        forgotten.fold(false, |any, (stream, _)| stream.ring.release(complete) | any)
     }
 
     pub(in crate::log) fn low_on_space(&self) -> bool {
@@ -335,19 +363,19 @@ impl CommitLogs {
     /// Whether the stream of records is half full, or jobs wait for space: then it is worth writing
     /// a table.
     pub(in crate::log) fn wants_table(&self) -> bool {
-        let records = &self.streams().records;
+        let records = self.streams().records();
         !self.waiters.is_empty() || records.used() * 2 > records.length()
     }
 
     /// Sectors that the intents of one reintegration may take. Two are under way at a time; the
     /// rest of the ring is for those of earlier ones that are not over.
     pub(crate) fn intent_room(&self) -> u64 {
-        self.streams().intents.room() / 6
+        self.streams().part(CommitPart::Intents).room() / 6
     }
 
     /// Whether the intents of one more reintegration find room beside `running` others.
     pub(crate) fn has_intent_room(&self, running: u32) -> bool {
-        let (ring, share) = (&self.streams().intents, self.intent_room());
+        let (ring, share) = (self.streams().part(CommitPart::Intents), self.intent_room());
         running < 2 && ring.used() + share * (u64::from(running) + 1) <= ring.room() / 6 * 5
     }
 
@@ -360,7 +388,7 @@ impl CommitLogs {
 
     /// Whether a flush would free something.
     pub(in crate::log) fn wants_flush(&self) -> bool {
-        self.streams().records.wants_flush()
+        self.streams().records().wants_flush()
     }
 }
 
@@ -396,20 +424,15 @@ mod tests {
         let found = Found { entries, newest, head, ..Found::default() };
         let ring = |found, length| Ring::new(found, 1, Sectors::new(length), Sectors::new(8));
         let streams = Streams {
-            records: ring(&found, 96),
-            intents: ring(&Found::default(), 32),
+            streams: vec![Stream::new(ring(&found, 96)), Stream::new(ring(&Found::default(), 32))],
             reserved: Sectors::ZERO,
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
             given_up: Vec::new(),
-            awaited: 0,
             forgetting: WaitList::default(),
             full: Vec::new(),
-            records_stuck: false,
-            intents_stuck: false,
             copies: Vec::new(),
             copying: false,
-            exposed: (0, 0),
             unchecked: true,
         };
         CommitLogs { streams: Some(Box::new(streams)), begun: 1, ..CommitLogs::default() }

@@ -5,6 +5,7 @@ use parlour_units::Slot;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::log::Logs;
+use crate::log::commit::logs::Stream;
 use crate::log::ring::Ring;
 use crate::roster::SlotState;
 
@@ -66,7 +67,7 @@ impl Logs {
                 // Nothing is known of entries that are forgotten.
                 exposed.map_or(0, |(number, _)| number).max(ring.lagging())
             };
-            streams.exposed = (newest(&streams.records), newest(&streams.intents));
+            streams.all_mut().iter_mut().for_each(|stream| stream.exposed = newest(&stream.ring));
         }
         streams.exposed_record()
     }
@@ -85,19 +86,18 @@ impl Logs {
                 have >= copies(cx).min(whole)
             })
         };
-        let protected = |ring: &Ring, exposed: u64| {
+        let protected = |Stream { ring, exposed, .. }: &Stream| {
             let mut places = ring.places().map(|(_, slots)| slots);
-            !ring.would_be_found(exposed) && enough(ring.last_slots()) && places.all(enough)
+            !ring.would_be_found(*exposed) && enough(ring.last_slots()) && places.all(enough)
         };
-        let (records, intents) = streams.exposed;
-        protected(&streams.records, records) && protected(&streams.intents, intents)
+        streams.all().iter().all(protected)
     }
 
     /// Members have come or gone: entries may stand on fewer of them than they could.
     pub(crate) fn look_for_exposed(&mut self) {
         if let Some(streams) = &mut self.commits.streams {
             streams.unchecked = true;
-            (streams.records_stuck, streams.intents_stuck) = (false, false);
+            streams.all_mut().iter_mut().for_each(|stream| stream.stuck = false);
         }
     }
 }

@@ -54,7 +54,7 @@ impl Logs {
             return true;
         }
         reintegration.waiting = Some(pass);
-        let content = EntryContent { records: Vec::new(), intents };
+        let content = EntryContent { intents, ..EntryContent::default() };
         self.commits.await_intent(Waiting { region, content });
         false
     }

@@ -1,0 +1,197 @@
+//! Destaging: acknowledged writes go to their places, in batches, sorted by place. And what was
+//! found when the array was opened is read again.
+
+use parlour_units::{Sector, Sectors};
+
+use super::state::Hosts;
+use crate::columns::Columns;
+use crate::core::Core;
+use crate::effect::Class;
+use crate::format::commit_entry::CommitPart;
+use crate::ids::JobId;
+use crate::job::Kind;
+use crate::log::found::FoundEntry;
+use crate::mode::Mode;
+use crate::plan::{Content, Expected, Source, Span, Target};
+use crate::request::{Operation, Request, Tag};
+use crate::signal::Signal;
+use crate::stage::{Range, Staged, Unread};
+use crate::status::Event;
+
+impl Hosts {
+    /// Takes up the entries of writes that were found.
+    pub(crate) fn take_up_stage(&mut self, core: &mut Core, may_lose: bool) {
+        self.stage.may_lose = may_lose;
+        let block = core.cx.geometry.block();
+        self.stage.unread = core
+            .logs
+            .take_found_writes()
+            .into_iter()
+            .map(|FoundEntry { header, slots }| Unread {
+                number: header.number,
+                at: header.at,
+                header: header.content.header_length(block).get(),
+                writes: header.content.writes,
+                slots,
+                buffer: None,
+            })
+            .collect();
+    }
+
+    /// Lets the stage go on. Returns whether it did anything.
+    pub(crate) fn pump_stage(&mut self, core: &mut Core) -> bool {
+        if !core.cx.geometry.writes_back() || !core.cx.writes {
+            return false;
+        }
+        if !self.stage.unread.is_empty() {
+            return self.pump_unread(core);
+        }
+        if self.stage.stuck.is_some_and(|retry| retry <= core.cx.now) {
+            self.stage.stuck = None;
+        }
+        self.pump_parked(core) || self.pump_entry(core) || self.pump_destages(core)
+    }
+
+    /// Reads the oldest entry that is still to be read.
+    fn pump_unread(&mut self, core: &mut Core) -> bool {
+        let Some(unread) = self.stage.unread.front_mut() else { return false };
+        if unread.buffer.is_some() || !core.logs.may_read_writes() {
+            return false;
+        }
+        let Some(slot) = unread.slots.pop() else {
+            self.lose_unread(core);
+            return true;
+        };
+        let length = unread.writes.iter().fold(Sectors::ZERO, |sum, write| sum + write.length());
+        let (start, area) = core.cx.geometry.commit_part(CommitPart::Writes);
+        let at = start + Sectors::new(unread.at % area.get()) + Sectors::new(unread.header);
+        let buffer = core.cx.buffers.take(length);
+        unread.buffer = Some(buffer);
+        let id = core.cx.jobs.start(Kind::StageLoad, Class::Foreground);
+        let plan = &mut core.cx.jobs.get_mut(id).plan;
+        let span = Span::new(Source::Buffer(buffer), Sectors::ZERO, length);
+        plan.read(Target::Slot(slot), at, span);
+        plan.next_phase();
+        let sums = unread.writes.iter().flat_map(|write| write.sums.iter().copied()).collect();
+        plan.verify(span, 0, Columns::new(Sectors::ZERO, length), Expected::Sums(sums));
+        core.cx.run_own(id);
+        true
+    }
+
+    /// An entry was read, and holds what was written: it is staged.
+    pub(super) fn unread_done(&mut self, core: &mut Core, id: JobId) {
+        core.cx.jobs.end(id);
+        let Unread { number, writes, buffer, .. } =
+            self.stage.unread.pop_front().expect("it was being read");
+        let buffer = buffer.expect("it was being read");
+        let mut start = Sectors::ZERO;
+        for write in writes {
+            let range = Range::new(Sector::new(write.at), write.length());
+            let staged = Staged { range, entry: number, buffer, start };
+            start += range.length();
+            self.stage.map.insert(&mut core.cx.buffers, staged);
+        }
+        core.cx.buffers.release(buffer);
+        self.has_read(core);
+    }
+
+    /// One entry less is to be read.
+    fn has_read(&mut self, core: &mut Core) {
+        self.end_entries(core);
+        if self.stage.unread.is_empty() {
+            core.cx.signal(Signal::ReadsMayGoOn);
+        }
+    }
+
+    /// No member has an entry any more that counts. The array is abandoned, unless it was opened
+    /// with force: then what the entry held is lost.
+    fn lose_unread(&mut self, core: &mut Core) {
+        let Some(Unread { number, writes, .. }) = self.stage.unread.pop_front() else { return };
+        for write in &writes {
+            let (at, length) = (Sector::new(write.at), write.length());
+            core.cx.events.push_back(Event::AcknowledgedLost { at, length });
+        }
+        if !self.stage.may_lose {
+            core.cx.mode = Mode::Halted;
+            return core.cx.effects.forget();
+        }
+        // What older entries hold of these sectors does not come back.
+        let buffer = core.cx.buffers.take(Sectors::new(1));
+        for write in &writes {
+            let range = Range::new(Sector::new(write.at), write.length());
+            let staged = Staged { range, entry: number, buffer, start: Sectors::ZERO };
+            self.stage.map.insert(&mut core.cx.buffers, staged);
+            self.stage.map.destaged(&mut core.cx.buffers, range, number);
+        }
+        core.cx.buffers.release(buffer);
+        self.has_read(core);
+    }
+
+    /// An entry could not be read: the next of its members is asked.
+    pub(super) fn unread_broken(&mut self, core: &mut Core, id: JobId) {
+        core.cx.jobs.end(id);
+        let unread = self.stage.unread.front_mut().expect("it was being read");
+        if let Some(buffer) = unread.buffer.take() {
+            core.cx.buffers.release(buffer);
+        }
+    }
+
+    /// Begins destages, batches of them, and the flush that ends them. Returns whether it did
+    /// anything.
+    fn pump_destages(&mut self, core: &mut Core) -> bool {
+        let running = self.stage.batch.running.len();
+        if running < at_once(core)
+            && let Some(range) = self.stage.batch.ranges.pop_front()
+        {
+            self.start_destages(core, range);
+            return true;
+        }
+        if !self.stage.batch.is_over() || self.stage.stuck.is_some() {
+            return false;
+        }
+        if let Some((_, range)) = self.stage.parked.front()
+            && let Some(newest) = self.stage.map.newest(*range)
+        {
+            core.logs.await_writes_forgotten(newest);
+        }
+        let wanted = core.logs.unwanted_writes().is_some() || self.stage.is_full;
+        let idle = !self.are_busy(core.cx.now);
+        let many = core.logs.has_many_writes();
+        if (wanted || idle || many || core.cx.mode == Mode::Stopping) && !self.stage.map.is_empty() {
+            let up_to = core.logs.newest_writes();
+            self.stage.batch.up_to = up_to;
+            self.stage.batch.ranges = self.stage.map.up_to(up_to).collect();
+            return true;
+        }
+        (wanted || idle || many) && core.logs.flush_for_writes(&mut core.cx)
+    }
+
+    /// Writes what is still to be destaged of a range to its place.
+    fn start_destages(&mut self, core: &mut Core, range: Range) {
+        let up_to = self.stage.batch.up_to;
+        let parts: Vec<Staged> = self.stage.map.staged(range).filter(|staged| staged.entry <= up_to).collect();
+        for staged in parts {
+            core.cx.buffers.hold(staged.buffer);
+            let request = Request {
+                tag: Tag(0),
+                operation: Operation::Write { durable: false },
+                at: staged.range.from,
+                length: staged.range.length(),
+                buffer: Some(staged.buffer),
+            };
+            let host = self.insert(request, staged.start);
+            self.stage.batch.running.push((host, staged));
+            let entry = self.get(host);
+            (entry.jobs, entry.destages) = (1, true);
+            core.cx.counters.destaged += staged.range.length().get();
+            self.begin_write(core, host, request, Content::Host, false);
+            core.cx.signal(Signal::HostJobDone(host, Ok(())));
+        }
+    }
+
+}
+
+/// The most destages at once.
+fn at_once(core: &Core) -> usize {
+    usize::from(core.cx.geometry.members()) * 4
+}

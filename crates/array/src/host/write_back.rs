@@ -1,0 +1,294 @@
+//! Write-back: which requests are staged and which pass by, the entries that acknowledge writes,
+//! and reads of what is staged. `docs/decisions/write-back.md` has the rules.
+
+use parlour_units::{Duration, Sectors};
+
+use super::state::{HostRequest, Hosts};
+use crate::columns::{Columns, Piece};
+use crate::core::Core;
+use crate::effect::{Action, Class};
+use crate::exec::job::FailedAccess;
+use crate::format::commit_entry::{CommitPart, StagedWrite, write_length};
+use crate::ids::{HostId, JobId};
+use crate::job::Kind;
+use crate::log::EntryGate;
+use crate::mode::Mode;
+use crate::plan::{Source, Span};
+use crate::request::{Operation, Request, RequestError};
+use crate::signal::Signal;
+use crate::stage::{Range, Stage, Staged, Waiting, uncovered};
+
+/// How long to wait before what could not be destaged is tried again.
+const RETRY: Duration = Duration::from_secs(1);
+/// An entry has at most this many writes.
+const GROUP: usize = 256;
+/// The longest write that is staged takes this part of the stream of writes.
+const LONGEST_WRITE: u64 = 16;
+
+/// The range of the array that a request is for.
+pub(super) fn range_of(request: &Request) -> Range {
+    Range::new(request.at, request.length)
+}
+
+impl Hosts {
+    /// A request that changes content: it is staged, or passes by as soon as it may.
+    pub(super) fn begin_change(&mut self, core: &mut Core, host: HostId, request: Request) {
+        if !core.cx.geometry.writes_back() {
+            return self.pass_by(core, host, request);
+        }
+        if core.cx.takes_no_writes() {
+            let refusal = core.cx.refusal();
+            self.get(host).error.get_or_insert(refusal);
+            return;
+        }
+        let range = range_of(&request);
+        if self.is_staged(core, &request) {
+            self.stage.pending.push((host, range));
+            return self.start_sums(core, host, request);
+        }
+        if self.stage.stuck.is_some() && self.must_wait(core, range) {
+            self.get(host).error.get_or_insert(RequestError::Lost);
+            return;
+        }
+        if self.must_wait(core, range) {
+            self.get(host).jobs += 1;
+            self.stage.parked.push_back((host, range));
+            return;
+        }
+        self.stage.passing.push((host, range));
+        self.pass_by(core, host, request);
+    }
+
+    /// Whether a request is a write that is staged: one that is not long and covers no whole
+    /// stripe.
+    fn is_staged(&self, core: &Core, request: &Request) -> bool {
+        let cx = &core.cx;
+        let stripe = cx.geometry.layout().stripe_data();
+        let first = request.at.from_start().round_up(stripe);
+        let last = (request.at + request.length).from_start().round_down(stripe);
+        let longest = cx.geometry.commit_part(CommitPart::Writes).1;
+        matches!(request.operation, Operation::Write { .. })
+            && first >= last
+            && write_length(request.length, cx.geometry.block()) * LONGEST_WRITE <= longest
+            && cx.mode == Mode::Serving
+            && !cx.takes_no_writes()
+            && self.fills_its_buffer(core, request)
+            && self.stage.unread.is_empty()
+            && self.stage.stuck.is_none()
+            && !self.stage.is_passed(range_of(request))
+    }
+
+    /// Whether a write takes most of its buffer, which is kept in memory until it is destaged.
+    fn fills_its_buffer(&self, core: &Core, request: &Request) -> bool {
+        request.buffer.is_some_and(|buffer| core.cx.buffers.length(buffer) <= request.length * 2)
+    }
+
+    /// Whether a request that passes by must wait: an older write of its sectors would come back
+    /// after a crash.
+    fn must_wait(&self, core: &Core, range: Range) -> bool {
+        let stage = &self.stage;
+        let older = stage.map.newest(range);
+        !stage.unread.is_empty()
+            || stage.is_pending(range)
+            || stage.map.staged(range).next().is_some()
+            || older.is_some_and(|entry| core.logs.writes_would_be_found(entry))
+    }
+
+    /// Computes the checksums of a write that is to be staged.
+    fn start_sums(&mut self, core: &mut Core, host: HostId, request: Request) {
+        // (The job of the entry: it ends when the entry counts.)
+        self.get(host).jobs += 1;
+        let id = core.cx.jobs.start(Kind::StageSums { host }, Class::Foreground);
+        let payload = self.host_buffer(host);
+        let plan = &mut core.cx.jobs.get_mut(id).plan;
+        plan.checksum(Span::new(Source::Host, Sectors::ZERO, request.length));
+        let turn = core.cx.roster.turn();
+        core.cx.run(id, turn, payload, &[]);
+    }
+
+    /// The checksums of a write are computed: it waits for an entry.
+    pub(super) fn sums_done(&mut self, core: &mut Core, id: JobId, host: HostId) {
+        let sums = std::mem::take(&mut core.cx.jobs.get_mut(id).checksums);
+        core.cx.jobs.end(id);
+        let request = self.get(host).request;
+        let write = StagedWrite { at: request.at.get(), sums };
+        self.stage.waiting.push_back(Waiting { host, range: range_of(&request), write });
+    }
+
+    /// Writes the next entry, if writes wait for it. Returns whether it did anything.
+    pub(super) fn pump_entry(&mut self, core: &mut Core) -> bool {
+        if self.stage.waiting.is_empty() {
+            return false;
+        }
+        let block = core.cx.geometry.block();
+        let most = core.logs.longest_write_entry(&core.cx);
+        if core.cx.takes_no_writes() {
+            let refusal = core.cx.refusal();
+            return self.refuse(core, refusal);
+        }
+        let (mut count, mut length) = (0, Sectors::ZERO);
+        for waiting in self.stage.waiting.iter().take(GROUP) {
+            let more = write_length(waiting.range.length(), block);
+            if count > 0 && length + more > most {
+                break;
+            }
+            (count, length) = (count + 1, length + more);
+        }
+        let gate = core.logs.pass_write_entry(&mut core.cx, &core.durable, length);
+        self.stage.is_full = gate == EntryGate::Full;
+        match gate {
+            EntryGate::Open => self.start_entry(core, count),
+            EntryGate::Marked => {}
+            EntryGate::Full if self.stage.stuck.is_some() => self.unstage(core),
+            EntryGate::Full | EntryGate::Later => return false,
+            EntryGate::Nobody => return self.refuse(core, RequestError::Lost),
+        }
+        true
+    }
+
+    /// Nothing can be destaged, and no entry has room: what waits for an entry passes by.
+    fn unstage(&mut self, core: &mut Core) {
+        for Waiting { host, .. } in std::mem::take(&mut self.stage.waiting) {
+            self.stage.end_pending(host);
+            let request = self.get(host).request;
+            self.begin_change(core, host, request);
+            core.cx.signal(Signal::HostJobDone(host, Ok(())));
+        }
+    }
+
+    fn start_entry(&mut self, core: &mut Core, count: usize) {
+        let entry: Vec<Waiting> = self.stage.waiting.drain(..count).collect();
+        let mut spans = Vec::with_capacity(count);
+        for Waiting { host, range, .. } in &entry {
+            let (buffer, start) = self.host_buffer(*host).expect("a write has a payload");
+            spans.push(Span::new(Source::Buffer(buffer), start, range.length()));
+        }
+        let writes = entry.iter().map(|waiting| waiting.write.clone()).collect();
+        self.stage.entry = entry;
+        core.logs.begin_write_entry(&mut core.cx, &core.durable, writes, spans);
+    }
+
+    /// An entry of writes is durable: its writes are staged and answered, as far as all of its
+    /// members are there.
+    pub(super) fn entry_done(&mut self, core: &mut Core, id: JobId, number: u64) {
+        core.cx.jobs.end(id);
+        let entry = std::mem::take(&mut self.stage.entry);
+        if !core.logs.write_entry_done() {
+            return self.write_again(entry);
+        }
+        for Waiting { host, range, .. } in entry {
+            let (buffer, start) = self.host_buffer(host).expect("a write has a payload");
+            let staged = Staged { range, entry: number, buffer, start };
+            self.stage.map.insert(&mut core.cx.buffers, staged);
+            self.stage.end_pending(host);
+            core.cx.signal(Signal::HostJobDone(host, Ok(())));
+        }
+        self.end_entries(core);
+    }
+
+    /// An entry could not be written. It may stand on some member, and would count until the next
+    /// one is durable: its writes go into that one.
+    pub(super) fn entry_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
+        core.cx.jobs.end(id);
+        let entry = std::mem::take(&mut self.stage.entry);
+        core.logs.write_entry_broken(&core.cx, failures);
+        self.write_again(entry);
+    }
+
+    fn write_again(&mut self, entry: Vec<Waiting>) {
+        entry.into_iter().rev().for_each(|waiting| self.stage.waiting.push_front(waiting));
+    }
+
+    /// Answers the writes that wait for an entry with an error.
+    fn refuse(&mut self, core: &mut Core, error: RequestError) -> bool {
+        for Waiting { host, .. } in std::mem::take(&mut self.stage.waiting) {
+            self.stage.end_pending(host);
+            core.cx.signal(Signal::HostJobDone(host, Err(error)));
+        }
+        true
+    }
+
+    /// Entries of which nothing waits to be destaged need not be kept.
+    pub(super) fn end_entries(&mut self, core: &mut Core) {
+        while let Some(number) = self.stage.map.take_over() {
+            core.logs.writes_stored(number);
+        }
+        self.stage.map.forget(|entry| core.logs.writes_would_be_found(entry));
+    }
+
+    /// Requests that waited for the stage go on, if they can. Returns whether there was one.
+    pub(super) fn pump_parked(&mut self, core: &mut Core) -> bool {
+        let stuck = self.stage.stuck.is_some() || core.cx.takes_no_writes();
+        let ready = |(_, range): &(HostId, Range)| stuck || !self.must_wait(core, *range);
+        let Some(index) = self.stage.parked.iter().position(ready) else { return false };
+        let (host, _) = self.stage.parked.remove(index).expect("it was found there");
+        let request = self.get(host).request;
+        self.begin_change(core, host, request);
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+        true
+    }
+
+    /// Copies what is staged of a read into the host's buffer.
+    pub(super) fn read_staged(&mut self, core: &mut Core, host: HostId, request: Request) {
+        self.get(host).overlaid.clear();
+        if self.stage.map.is_empty() {
+            return;
+        }
+        let found: Vec<Staged> = self.stage.map.staged(range_of(&request)).collect();
+        if found.is_empty() {
+            return;
+        }
+        self.get(host).jobs += 1;
+        self.get(host).overlaid = found.iter().map(|staged| staged.range).collect();
+        let id = core.cx.jobs.start(Kind::StageRead { host }, Class::Foreground);
+        for Staged { range, buffer, start, .. } in found {
+            core.cx.buffers.hold(buffer);
+            let job = core.cx.jobs.get_mut(id);
+            job.held.push(buffer);
+            let to = Span::new(Source::Host, range.from - request.at, range.length());
+            let from = Span::new(Source::Buffer(buffer), start, range.length());
+            job.plan.push(Action::Xor, &[to, from]);
+        }
+        let payload = self.host_buffer(host);
+        let turn = core.cx.roster.turn();
+        core.cx.run(id, turn, payload, &[]);
+    }
+
+    /// Removes what this attempt of a read takes from the stage from the pieces that are read.
+    pub(super) fn cut_staged(&mut self, host: HostId, found: &mut Vec<Piece>) {
+        let HostRequest { request, overlaid, .. } = self.get(host);
+        if overlaid.is_empty() {
+            return;
+        }
+        let whole = std::mem::take(found);
+        for piece in whole {
+            let place = request.at + piece.host;
+            for part in uncovered(Range::new(place, piece.columns.length()), overlaid) {
+                let skipped = part.from - place;
+                let from = piece.columns.from + skipped;
+                let columns = Columns::new(from, from + part.length());
+                found.push(Piece { columns, host: piece.host + skipped, ..piece });
+            }
+        }
+    }
+
+    /// Whether a flush has nothing to do: what has passed the stage by is flushed, and all else is
+    /// durable in the commit log.
+    pub(super) fn needs_no_flush(&self, core: &Core) -> bool {
+        let Stage { passed, flushed, .. } = self.stage;
+        core.cx.geometry.writes_back() && passed == flushed && !core.cx.roster.has_lost_writes()
+    }
+
+    /// One of the array's own writes, which destages data, has ended.
+    pub(super) fn destage_ended(&mut self, core: &mut Core, host: HostId, result: Result<(), RequestError>) {
+        let Some(Staged { range, entry, buffer, .. }) = self.stage.end_running(host) else { return };
+        match result {
+            Ok(()) => self.stage.map.destaged(&mut core.cx.buffers, range, entry),
+            Err(_) => {
+                self.stage.stuck = Some(core.cx.now + RETRY);
+            }
+        }
+        core.cx.buffers.release(buffer);
+        self.end_entries(core);
+    }
+}

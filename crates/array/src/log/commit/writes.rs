@@ -1,0 +1,165 @@
+//! The stream of writes: entries with new data, which acknowledge it (write-back). Which writes go
+//! into an entry, and when an entry is over, is the stage's to say.
+
+use crate::context::Context;
+use crate::durable::Durable;
+use crate::format::commit_entry::{CommitPart, EntryContent, StagedWrite};
+use crate::job::Kind;
+use crate::log::Logs;
+use crate::log::commit::given_up::slots_that_failed;
+use crate::log::commit::logs::{EntryName, LONGEST};
+use crate::log::commit::places::places;
+use crate::log::found::FoundEntry;
+use crate::log::ring::Ring;
+use crate::exec::job::FailedAccess;
+use crate::plan::Span;
+use parlour_units::Sectors;
+
+const PART: CommitPart = CommitPart::Writes;
+
+/// The greatest length of an entry of writes, if it has several (1 MiB).
+const LONGEST_ENTRY: Sectors = Sectors::new(2_048);
+
+/// Whether an entry of writes can be begun now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EntryGate {
+    /// It can.
+    Open,
+    /// Another entry is being written, or the array is not ready for one.
+    Later,
+    /// There is no room before older entries are forgotten.
+    Full,
+    /// An empty entry was begun, which makes room.
+    Marked,
+    /// No member is left for it.
+    Nobody,
+}
+
+fn name(number: u64) -> EntryName {
+    EntryName { part: PART, number }
+}
+
+impl Logs {
+    /// The entries of writes that were found when the array was opened, oldest first.
+    pub(crate) fn take_found_writes(&mut self) -> Vec<FoundEntry> {
+        std::mem::take(&mut self.commits.found_writes)
+    }
+
+    /// Whether entries may be read and be taken for ones that count: the newest one is copied
+    /// first.
+    pub(crate) fn may_read_writes(&mut self) -> bool {
+        self.may_redo()
+    }
+
+    /// The greatest length of an entry of writes.
+    pub(crate) fn longest_write_entry(&self, cx: &Context) -> Sectors {
+        Sectors::new(cx.geometry.commit_part(PART).1.get() / LONGEST).min(LONGEST_ENTRY)
+    }
+
+    /// Whether an entry of `length` can be begun.
+    pub(crate) fn pass_write_entry(&mut self, cx: &mut Context, durable: &Durable, length: Sectors) -> EntryGate {
+        let informed = durable.session_is_known(cx) && durable.members_are_informed(cx);
+        if !informed || durable.barrier() || !self.may_redo() {
+            return EntryGate::Later;
+        }
+        let log = self.commits.log();
+        let ring = log.part(PART);
+        if ring.is_writing() || ring.is_fresh() {
+            return EntryGate::Later;
+        }
+        if places(cx, durable, &log.full).is_empty() {
+            return EntryGate::Nobody;
+        }
+        if ring.fits(length) && ring.used() + length.get() <= ring.length() / 4 * 3 {
+            return EntryGate::Open;
+        }
+        if !ring.fits(length) && ring.lags() {
+            self.write_mark(cx, durable, PART);
+            return EntryGate::Marked;
+        }
+        EntryGate::Full
+    }
+
+    /// Begins an entry. Returns its number.
+    pub(crate) fn begin_write_entry(
+        &mut self,
+        cx: &mut Context,
+        durable: &Durable,
+        writes: Vec<StagedWrite>,
+        spans: Vec<Span>,
+    ) -> u64 {
+        let content = EntryContent { writes, ..EntryContent::default() };
+        let (header, slots) = self.begin_entry(cx, durable, PART, content, (1, 0));
+        let number = header.number;
+        self.write_entry(cx, &slots, header, spans, Kind::StageEntry { number });
+        number
+    }
+
+    /// The entry is durable. Returns whether it counts: whether none of its members was failed
+    /// meanwhile.
+    pub(crate) fn write_entry_done(&mut self) -> bool {
+        self.commits.written(PART, true)
+    }
+
+    /// The entry could not be written. The next one goes to other members, if there are enough.
+    pub(crate) fn write_entry_broken(&mut self, cx: &Context, failures: &[FailedAccess]) {
+        self.commits.written(PART, false);
+        let full = slots_that_failed(cx, failures);
+        self.commits.log().note_full(full);
+    }
+
+    /// All that entry `number` holds is in its place, or in later entries that count. A flush that
+    /// begins later covers it.
+    pub(crate) fn writes_stored(&mut self, number: u64) {
+        self.commits.redone(name(number));
+    }
+
+    /// Whether entry `number` would be found after a crash.
+    pub(crate) fn writes_would_be_found(&self, number: u64) -> bool {
+        self.commits.streams.as_ref().is_some_and(|log| log.part(PART).would_be_found(number))
+    }
+
+    /// Entries of writes up to `number` are to be forgotten.
+    pub(crate) fn await_writes_forgotten(&mut self, number: u64) {
+        let stream = self.commits.log().stream(PART);
+        stream.awaited = stream.awaited.max(number);
+    }
+
+    /// Entries of writes up to this number are to be destaged: they stand on too few members, or
+    /// are waited for to be forgotten.
+    pub(crate) fn unwanted_writes(&self) -> Option<u64> {
+        let log = self.commits.streams.as_ref()?;
+        let last = log.last_unwanted(PART);
+        log.part(PART).oldest().is_some_and(|oldest| oldest <= last).then_some(last)
+    }
+
+    /// Whether entries of writes were found that the stage has not taken yet.
+    pub(crate) fn hold_found_writes(&self) -> bool {
+        !self.commits.found_writes.is_empty()
+    }
+
+    /// The highest number of an entry of writes.
+    pub(crate) fn highest_entry(&self) -> u64 {
+        self.commits.streams.as_ref().and_then(|log| log.get(PART)).map_or(0, Ring::highest)
+    }
+
+    /// The number of the newest entry of writes that counts.
+    pub(crate) fn newest_writes(&self) -> u64 {
+        self.commits.streams.as_ref().map_or(0, |log| log.part(PART).last())
+    }
+
+    /// Whether the stream of writes is filled beyond a quarter of its length.
+    pub(crate) fn has_many_writes(&self) -> bool {
+        self.commits.streams.as_ref().is_some_and(|log| log.part(PART).used() > log.part(PART).length() / 4)
+    }
+
+    /// Flushes the members, if that lets entries of writes be forgotten. Returns whether it began.
+    pub(crate) fn flush_for_writes(&mut self, cx: &mut Context) -> bool {
+        let wants = self.commits.log().part(PART).wants_flush();
+        let wants = wants && !self.commits.flushing && !cx.roster.has_lost_writes();
+        if wants {
+            self.start_commit_flush(cx);
+        }
+        wants
+    }
+}

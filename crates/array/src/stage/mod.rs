@@ -1,0 +1,149 @@
+//! The stage: writes that are acknowledged, and whose data is on its way to its place (write-back).
+//!
+//! A write is staged when the entry of the commit log that holds it counts. It is destaged by a
+//! write of the array's own, which is carried out as a host's would be. `docs/decisions/write-back.md`
+//! has the rules. This room knows which writes are where; `host/write_back.rs` carries them on.
+//!
+//! Invariants:
+//! - An entry is forgotten only when the map has nothing of it that waits to be destaged.
+//! - No write passes by while a staged one of its sectors would be found after a crash.
+//! - What passes by and what is staged never overlap while they are under way.
+//! - Each sector is destaged once at a time.
+
+mod map;
+
+use std::collections::VecDeque;
+
+use parlour_units::{Instant, Slot};
+
+use crate::buffer::BufferId;
+use crate::format::commit_entry::StagedWrite;
+use crate::ids::HostId;
+
+pub(crate) use map::{Range, StageMap, Staged};
+
+/// A write of a host that waits for its entry.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    pub(crate) host: HostId,
+    pub(crate) range: Range,
+    pub(crate) write: StagedWrite,
+}
+
+/// An entry that was found when the array was opened, and whose payload is still to be read.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    pub(crate) number: u64,
+    /// Its start, counted in sectors since the stream was new.
+    pub(crate) at: u64,
+    pub(crate) header: u64,
+    pub(crate) writes: Vec<StagedWrite>,
+    /// The slots on whose members it stands, and that were not tried yet.
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) buffer: Option<BufferId>,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Stage {
+    pub(crate) map: StageMap,
+    /// Entries that are still to be read, oldest first. No host is served before all are.
+    pub(crate) unread: VecDeque<Unread>,
+    /// Writes that are on their way into an entry: each with its range.
+    pub(crate) pending: Vec<(HostId, Range)>,
+    /// Those of them that wait for the next entry.
+    pub(crate) waiting: VecDeque<Waiting>,
+    /// Those in the entry that is being written.
+    pub(crate) entry: Vec<Waiting>,
+    /// Requests that pass by and are under way.
+    pub(crate) passing: Vec<(HostId, Range)>,
+    /// Requests that wait until they may pass by.
+    pub(crate) parked: VecDeque<(HostId, Range)>,
+    /// The array was opened with force: writes may be lost that were acknowledged.
+    pub(crate) may_lose: bool,
+    pub(crate) batch: Batch,
+    /// Writes wait for room in the stream.
+    pub(crate) is_full: bool,
+    /// Something could not be destaged: when it is tried again.
+    pub(crate) stuck: Option<Instant>,
+    /// The number of requests that have passed by and were answered, and of those that a complete
+    /// flush covers.
+    pub(crate) passed: u64,
+    pub(crate) flushed: u64,
+}
+
+/// What is being destaged.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// Everything of entries up to this one.
+    pub(crate) up_to: u64,
+    /// In the order of places.
+    pub(crate) ranges: VecDeque<Range>,
+    /// Destages under way: each with its entry and its buffer.
+    pub(crate) running: Vec<(HostId, Staged)>,
+}
+
+impl Batch {
+    pub(crate) fn is_over(&self) -> bool {
+        self.ranges.is_empty() && self.running.is_empty()
+    }
+}
+
+impl Stage {
+    /// Whether writes that were acknowledged are not in their place yet.
+    pub(crate) fn holds_data(&self) -> bool {
+        !self.map.is_empty() || !self.unread.is_empty()
+    }
+
+    /// Whether a write of `range` must not be staged, because another passes by there.
+    pub(crate) fn is_passed(&self, range: Range) -> bool {
+        let mut others = self.passing.iter().chain(&self.parked);
+        others.any(|(_, other)| other.overlaps(range))
+    }
+
+    /// Whether a write of `range` is on its way into an entry.
+    pub(crate) fn is_pending(&self, range: Range) -> bool {
+        self.pending.iter().any(|(_, other)| other.overlaps(range))
+    }
+
+    /// Removes a write from those on their way. Returns whether it was one.
+    pub(crate) fn end_pending(&mut self, host: HostId) -> bool {
+        take(&mut self.pending, host).is_some()
+    }
+
+    /// A request that passed by has ended.
+    pub(crate) fn end_passing(&mut self, host: HostId) {
+        self.passed += u64::from(take(&mut self.passing, host).is_some());
+    }
+
+    /// The destage that `host` stands for has ended.
+    pub(crate) fn end_running(&mut self, host: HostId) -> Option<Staged> {
+        take(&mut self.batch.running, host)
+    }
+
+    /// The array is abandoned: requests are answered, and nothing goes on.
+    pub(crate) fn abandon(&mut self) {
+        *self = Stage::default();
+    }
+}
+
+/// The parts of `range` that are in none of `covered`, which are in order.
+pub(crate) fn uncovered(range: Range, covered: &[Range]) -> Vec<Range> {
+    let mut parts = Vec::new();
+    let mut from = range.from;
+    for other in covered.iter().filter(|other| other.overlaps(range)) {
+        if from < other.from {
+            parts.push(Range { from, to: other.from });
+        }
+        from = other.to;
+    }
+    if from < range.to {
+        parts.push(Range { from, to: range.to });
+    }
+    parts
+}
+
+fn take<T>(list: &mut Vec<(HostId, T)>, host: HostId) -> Option<T> {
+    let index = list.iter().position(|(other, _)| *other == host)?;
+    Some(list.swap_remove(index).1)
+}

@@ -1,0 +1,294 @@
+//! Write-back: what is acknowledged survives, whenever the power goes and whichever member is lost
+//! with it; what was read is read again; requests that pass by and staged ones keep their order.
+#![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::{Random, SEED, Setup, World, payload};
+use parlour_array::{Action, Operation, Repair};
+use parlour_units::Sectors;
+
+/// What each sector may hold.
+type May = BTreeMap<u64, Vec<Vec<u8>>>;
+
+fn setup() -> Setup {
+    let mut setup = Setup::logged(5);
+    setup.member_length = 5 * 2_048;
+    setup.tuning.slice = Sectors::new(8);
+    setup.tuning.live_records = 20;
+    setup.log.writes = Some(Sectors::new(512));
+    setup
+}
+
+struct Story {
+    world: World,
+    may: May,
+    /// Sectors of which it is not known since the last crash which of these they hold.
+    unsure: BTreeSet<u64>,
+    /// Sectors of long writes that crashes have cut off: with the loss of a member they may be lost.
+    cut_off: BTreeSet<u64>,
+    random: Random,
+    /// Requests that are not answered yet: tag, place, content, and whether the answer promises
+    /// durability.
+    open: Vec<(u64, u64, Vec<u8>, bool)>,
+    told: String,
+}
+
+impl Story {
+    fn begin(setup: &Setup, seed: u64) -> Story {
+        let mut world = World::new(setup, SEED + seed);
+        world.settle();
+        world.all_volatile();
+        Story {
+            world,
+            may: May::new(),
+            unsure: BTreeSet::new(),
+            cut_off: BTreeSet::new(),
+            random: Random(seed),
+            open: Vec::new(),
+            told: format!("seed {seed}"),
+        }
+    }
+
+    /// The place of a request: few sectors, so that many overlap.
+    fn place(&mut self, length: u64) -> u64 {
+        let spread = self.random.below(2) * (self.world.capacity() / 2);
+        spread + self.random.below(400 - length)
+    }
+
+    /// Submits a write that does not overlap others under way.
+    fn write(&mut self) {
+        let long = self.random.chance(6);
+        let length = if long { 60 + self.random.below(100) } else { 1 + self.random.below(6) };
+        let at = self.place(length);
+        let overlaps = |(_, other, content, _): &(u64, u64, Vec<u8>, bool)| {
+            at < other + content.len() as u64 / 512 && *other < at + length
+        };
+        if self.open.iter().any(overlaps) {
+            return;
+        }
+        let zeroes = long && self.random.chance(3);
+        let new = if zeroes { vec![0; length as usize * 512] } else { payload(&mut self.random, length) };
+        for (sector, content) in (at..).zip(new.chunks(512)) {
+            self.may.entry(sector).or_insert_with(|| vec![vec![0; 512]]).push(content.to_vec());
+        }
+        let durable = self.random.chance(3);
+        let tag = match zeroes {
+            true => {
+                let operation = Operation::WriteZeroes { may_unmap: true, fast_only: false, durable };
+                self.world.submit(operation, at, length, None)
+            }
+            false => self.world.submit(Operation::Write { durable }, at, length, Some(&new)),
+        };
+        self.open.push((tag, at, new, durable));
+    }
+
+    /// Takes the answers in.
+    fn hear(&mut self) {
+        for (tag, at, new, durable) in std::mem::take(&mut self.open) {
+            let Some((result, _)) = self.world.done.remove(&tag) else {
+                self.open.push((tag, at, new, durable));
+                continue;
+            };
+            result.unwrap_or_else(|error| panic!("{}: write at {at}: {error}", self.told));
+            for (sector, content) in (at..).zip(new.chunks(512)) {
+                let values = self.may.get_mut(&sector).unwrap();
+                if durable {
+                    values.clear();
+                }
+                values.retain(|value| value != content);
+                values.push(content.to_vec());
+                self.unsure.remove(&sector);
+            }
+        }
+    }
+
+    fn steps(&mut self, most: u64) {
+        (0..self.random.below(most)).for_each(|_| _ = self.world.step());
+        self.hear();
+    }
+
+    /// Waits for all answers, and flushes: each sector holds the last that was answered.
+    fn flush(&mut self) {
+        while !self.open.is_empty() {
+            assert!(self.world.step() || self.wake(), "{}: requests are never answered", self.told);
+            self.hear();
+        }
+        self.world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+        for (sector, values) in &mut self.may {
+            if !self.unsure.contains(sector) {
+                values.drain(..values.len() - 1);
+            }
+        }
+    }
+
+    fn wake(&mut self) -> bool {
+        let due = self.world.array.poll_timeout();
+        if let Some(due) = due {
+            self.world.now = self.world.now.max(due);
+            self.world.array.handle_timeout(self.world.now);
+            self.world.drain();
+        }
+        due.is_some()
+    }
+
+    /// Reads some sectors for which no write is under way: they hold what was answered last.
+    fn read(&mut self) {
+        let length = 1 + self.random.below(40);
+        let at = self.place(length);
+        let busy = |(_, other, content, _): &(u64, u64, Vec<u8>, bool)| {
+            at < other + content.len() as u64 / 512 && *other < at + length
+        };
+        if self.open.iter().any(busy) {
+            return;
+        }
+        let content = match self.world.read_now(at, length) {
+            Ok(content) => content,
+            Err(_) if (at..at + length).any(|sector| self.cut_off.contains(&sector)) => return,
+            Err(error) => panic!("{}: read at {at}: {error}", self.told),
+        };
+        self.hear();
+        for (sector, content) in (at..).zip(content.chunks(512)) {
+            let Some(values) = self.may.get_mut(&sector) else { continue };
+            if self.unsure.remove(&sector) {
+                assert!(values.iter().any(|value| value == content), "{}: sector {sector}", self.told);
+                *values = vec![content.to_vec()];
+            }
+            let last = values.last().unwrap();
+            assert!(last == content, "{}: sector {sector} is read as it was before", self.told);
+        }
+    }
+
+    fn play(&mut self, most: u64) {
+        for _ in 0..self.random.below(most) {
+            match self.random.below(12) {
+                0 => self.flush(),
+                1 | 2 => self.read(),
+                3 => _ = self.wake(),
+                4 | 5 => self.steps(40),
+                _ => self.write(),
+            }
+        }
+        self.steps(60);
+    }
+
+    fn crash(mut self, loses: Option<usize>) -> Story {
+        if let Some(lost) = loses {
+            self.world.disks[lost].dead = true;
+        }
+        let world = self.world.crash(false);
+        let world = world.unwrap_or_else(|error| panic!("{}: {error}", self.told));
+        let unsure = self.may.keys().copied().collect();
+        let sectors = |(_, at, content, _): &(u64, u64, Vec<u8>, bool)| *at..at + content.len() as u64 / 512;
+        let long = self.open.iter().filter(|(_, _, content, _)| content.len() > 40 * 512);
+        self.cut_off.extend(long.flat_map(sectors));
+        Story { world, open: Vec::new(), unsure, ..self }
+    }
+
+    /// What is read may have been written there, and stays.
+    fn check(&mut self) {
+        for (sector, values) in &mut self.may {
+            match self.world.read_now(*sector, 1) {
+                Ok(content) => {
+                    assert!(values.contains(&content), "{}: sector {sector}", self.told);
+                    *values = vec![content];
+                }
+                Err(error) => assert!(self.cut_off.contains(sector), "{}: sector {sector}: {error}", self.told),
+            }
+        }
+        self.unsure.clear();
+    }
+
+    fn end(mut self) {
+        self.world.settle();
+        self.check();
+        let report = self.world.scrub(Repair::Nothing);
+        assert_eq!(report.mismatches, 0, "{}", self.told);
+        let inactive = |slot: &u16| {
+            let status = self.world.array.status();
+            status.members[usize::from(*slot)].state == "failed"
+        };
+        let failed: Vec<u16> = (0..5).filter(inactive).collect();
+        failed.into_iter().for_each(|slot| self.world.replace(slot));
+        self.world.settle();
+        let mut world = self.world.restart();
+        for (sector, values) in &self.may {
+            match world.read_now(*sector, 1) {
+                Ok(content) => assert!(values.contains(&content), "{}: sector {sector}", self.told),
+                Err(error) => assert!(self.cut_off.contains(sector), "{}: sector {sector}: {error}", self.told),
+            }
+        }
+    }
+}
+
+fn stories() -> u64 {
+    std::env::var("STORIES").map_or(150, |count| count.parse().unwrap())
+}
+
+#[test]
+fn what_is_acknowledged_survives_crashes() {
+    for seed in 0..stories() {
+        let mut story = Story::begin(&setup(), seed);
+        for _ in 0..4 {
+            story.play(60);
+            story = story.crash(None);
+            if story.random.chance(2) {
+                story.steps(80);
+            } else {
+                story.check();
+            }
+        }
+        story.end();
+    }
+}
+
+#[test]
+fn what_is_acknowledged_survives_crashes_with_the_loss_of_a_member() {
+    for seed in 0..stories() {
+        let mut story = Story::begin(&setup(), 1_000_000 + seed);
+        story.play(80);
+        let lost = story.random.below(5) as usize;
+        story = story.crash(Some(lost));
+        story.check();
+        for _ in 0..2 {
+            story.play(40);
+            story = story.crash(None);
+            story.check();
+        }
+        story.end();
+    }
+}
+
+#[test]
+fn a_small_write_is_answered_after_one_entry_and_survives_without_a_flush() {
+    let mut world = World::new(&setup(), SEED);
+    world.settle();
+    world.all_volatile();
+    let new = payload(&mut Random(1), 3);
+    let (start, length) = world.array.geometry().commit_log();
+    let tag = world.write(1_000, &new);
+    while !world.done.contains_key(&tag) {
+        for effect in &world.pending {
+            let in_log = |action: &Action| match *action {
+                Action::Write { at, .. } => at >= start && at < start + length,
+                _ => action.is_computation(),
+            };
+            assert!(in_log(&effect.action), "{effect:?}");
+        }
+        assert!(world.step());
+    }
+    let mut world = world.crash(false).unwrap();
+    assert_eq!(world.read_now(1_000, 3).unwrap(), new);
+}
+
+#[test]
+fn a_stop_leaves_nothing_in_the_stage() {
+    let mut world = World::new(&setup(), SEED);
+    let new = payload(&mut Random(1), 3);
+    world.write_now(1_000, &new).unwrap();
+    let mut world = world.restart();
+    assert_eq!(world.array.status().counters.destaged, 0);
+    assert_eq!(world.read_now(1_000, 3).unwrap(), new);
+}

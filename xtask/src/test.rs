@@ -166,6 +166,7 @@ fn tests_of_tests(copy: &Path) -> Command {
         "starved",
         "unreadable",
         "whole_stripes",
+        "write_back",
     ];
     // The command names the whole workspace. With fewer packages, cargo would choose other features
     // for common dependencies, and build them again.

@@ -112,6 +112,7 @@ impl Array {
             host_memory: self.rooms.hosts.memory(),
             scratch: self.rooms.core.cx.scratch.in_use(),
             cache: self.rooms.core.stripes.cached(),
+            staged: self.rooms.hosts.staged(),
         }
     }
 

@@ -206,6 +206,8 @@ pub(crate) struct StripeJob {
     /// In a rebuild or resync: targets that went on the bad-block log in the window.
     pub(crate) passed_over: UnitSet,
     pub(crate) blind: Blind,
+    /// What it writes was acknowledged: a crash must not cost any of it.
+    pub(crate) acknowledged: bool,
 }
 
 /// What a job on a stripe holds beside its space in the logs. Each is given back by itself: a write

@@ -297,6 +297,8 @@ pub struct Held {
     pub scratch: Sectors,
     /// Payload that the preread cache keeps.
     pub cache: Sectors,
+    /// Acknowledged writes that are not in their place yet.
+    pub staged: Sectors,
 }
 
 /// A slot and its member.

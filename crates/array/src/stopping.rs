@@ -59,8 +59,7 @@ impl Core {
             // A member that was kept has not flushed, or something is still to be redone or destaged:
             // the next opening treats the array as after a crash.
             Stop::Table | Stop::Bitmap | Stop::Superblock
-                if acknowledged
-                    || self.cx.roster.has_lost_writes() || self.logs.is_to_be_recovered() =>
+                if acknowledged || self.cx.roster.has_lost_writes() || self.logs.is_to_be_recovered() =>
             {
                 self.end_stop();
             }

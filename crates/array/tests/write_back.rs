@@ -195,7 +195,9 @@ impl Story {
                     assert!(values.contains(&content), "{}: sector {sector}", self.told);
                     *values = vec![content];
                 }
-                Err(error) => assert!(self.cut_off.contains(sector), "{}: sector {sector}: {error}", self.told),
+                Err(error) => {
+                    assert!(self.cut_off.contains(sector), "{}: sector {sector}: {error}", self.told)
+                }
             }
         }
         self.unsure.clear();
@@ -217,7 +219,9 @@ impl Story {
         for (sector, values) in &self.may {
             match world.read_now(*sector, 1) {
                 Ok(content) => assert!(values.contains(&content), "{}: sector {sector}", self.told),
-                Err(error) => assert!(self.cut_off.contains(sector), "{}: sector {sector}: {error}", self.told),
+                Err(error) => {
+                    assert!(self.cut_off.contains(sector), "{}: sector {sector}: {error}", self.told)
+                }
             }
         }
     }
@@ -227,7 +231,7 @@ fn stories() -> u64 {
     std::env::var("STORIES").map_or(150, |count| count.parse().unwrap())
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_is_acknowledged_survives_crashes() {
     for seed in 0..stories() {
         let mut story = Story::begin(&setup(), seed);
@@ -244,7 +248,7 @@ fn what_is_acknowledged_survives_crashes() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_is_acknowledged_survives_crashes_with_the_loss_of_a_member() {
     for seed in 0..stories() {
         let mut story = Story::begin(&setup(), 1_000_000 + seed);
@@ -261,7 +265,7 @@ fn what_is_acknowledged_survives_crashes_with_the_loss_of_a_member() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_small_write_is_answered_after_one_entry_and_survives_without_a_flush() {
     let mut world = World::new(&setup(), SEED);
     world.settle();
@@ -283,7 +287,7 @@ fn a_small_write_is_answered_after_one_entry_and_survives_without_a_flush() {
     assert_eq!(world.read_now(1_000, 3).unwrap(), new);
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_stop_leaves_nothing_in_the_stage() {
     let mut world = World::new(&setup(), SEED);
     let new = payload(&mut Random(1), 3);
@@ -291,4 +295,23 @@ fn a_stop_leaves_nothing_in_the_stage() {
     let mut world = world.restart();
     assert_eq!(world.array.status().counters.destaged, 0);
     assert_eq!(world.read_now(1_000, 3).unwrap(), new);
+}
+
+/// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
+#[cfg(feature = "planted-bugs")]
+mod planted {
+    use parlour_array::Bug;
+
+    use crate::common::find_each;
+
+    #[test]
+    fn every_bug_of_write_back_is_found() {
+        let tests: [fn(); 4] = [
+            super::a_small_write_is_answered_after_one_entry_and_survives_without_a_flush,
+            super::a_stop_leaves_nothing_in_the_stage,
+            super::what_is_acknowledged_survives_crashes,
+            super::what_is_acknowledged_survives_crashes_with_the_loss_of_a_member,
+        ];
+        find_each(&Bug::OF_WRITE_BACK, &tests);
+    }
 }

@@ -55,6 +55,10 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             at.bytes(),
             stripe.bytes()
         ),
+        Event::AcknowledgedLost { at, length } => format!(
+            "{} at {at} of the array were acknowledged and are lost: no member that is here can read them",
+            length.bytes()
+        ),
         Event::CommitLogDamaged => {
             "the commit log has lost entries, or they have rotted on all members: the regions \
              that were in use are resynced from their data; scrub the array, and look after the devices"

@@ -1,7 +1,7 @@
 //! The kinds of data that arrays keep beside hosts' data, and where each stands on a member.
 
 use parlour_array::layout::{Location, Occupant};
-use parlour_array::{CommitPart, Geometry, SUPERBLOCK};
+use parlour_array::{Geometry, SUPERBLOCK};
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe};
 
 /// A kind of data.

@@ -81,8 +81,8 @@ impl Damage {
                 _ => Vec::new(),
             },
             What::Entry => {
-                let part = (number >> 20) as usize % 2;
                 let slots = Area::CommitLog.places(geometry, disk.length());
+                let part = (number >> 20) as usize % slots.len().max(1);
                 let newest = disk.newest_entry(part).zip(slots.get(part));
                 let sector = newest.and_then(|(newest, (start, _))| {
                     let sector = newest.start.checked_sub(1 + (number >> 24) % LATE_ENTRIES)?;

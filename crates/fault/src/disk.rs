@@ -64,7 +64,7 @@ pub(crate) struct Disk {
     tainted: BTreeMap<u64, SectorBytes>,
     /// By part of the commit log: the sectors of the newest entry, and of entries that a crash may
     /// have cut off.
-    newest: [Vec<Range<u64>>; 2],
+    newest: [Vec<Range<u64>>; 3],
     /// How many times slower than the others it is.
     slow: u64,
     /// It missed a session that has ended, so the array must not accept it as current.
@@ -90,7 +90,7 @@ impl Disk {
             starved: false,
             silent: None,
             tainted: BTreeMap::new(),
-            newest: [Vec::new(), Vec::new()],
+            newest: Default::default(),
             slow: 1,
             stale: false,
         }

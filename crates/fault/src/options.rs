@@ -80,7 +80,7 @@ impl Options {
         let Creation { members, groups, copies, unit, block, member_length, log, .. } = &self.creation;
         format!(
             "{} ({}): {members} members of {}, {groups} groups, {copies} copies, unit {}, block {}, log segment {}, \
-             sublogs {}, scratch {}, log memory {}, cache {}, filled with {:#04x}",
+             sublogs {}, written back from {}, scratch {}, log memory {}, cache {}, filled with {:#04x}",
             self.row.name,
             self.creation.consistency.name(),
             member_length.bytes(),
@@ -88,6 +88,7 @@ impl Options {
             block.bytes(),
             log.segment.map_or_else(|| "none".to_owned(), |segment| segment.bytes().to_string()),
             log.sublogs.unwrap_or(0),
+            log.writes.map_or_else(|| "nothing".to_owned(), |length| length.bytes().to_string()),
             self.tuning.scratch_memory.bytes(),
             self.tuning.log_memory.bytes(),
             self.tuning.preread_cache.bytes(),
@@ -186,6 +187,10 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
         };
     }
     tuning.segment_gap = apart.pick(&[1, 8, 1 << 20].map(Sectors::new));
+    if creation.consistency.is_journal() {
+        let lengths = [None, None, Some(512), Some(1_024)];
+        creation.log.writes = apart.pick(&lengths).map(Sectors::new);
+    }
 }
 
 /// One array in this many is larger. If it has logs, it has hundreds or thousands of regions, each

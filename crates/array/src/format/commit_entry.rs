@@ -290,7 +290,8 @@ impl EntryHeader {
             if records * WRITE_BYTES > header.len() || intents > 0 {
                 return None;
             }
-            let writes = (0..records).map(|_| decode_write(&mut from, header.len())).collect::<Option<_>>()?;
+            let writes =
+                (0..records).map(|_| decode_write(&mut from, header.len())).collect::<Option<_>>()?;
             let content = EntryContent { writes, ..EntryContent::default() };
             return Some(EntryHeader { number, at, tail, previous, content });
         }

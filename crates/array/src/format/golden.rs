@@ -140,7 +140,8 @@ fn entry() -> EntryHeader {
         changes: changes(count),
     });
     let intent = Intent { region, newest: 2 << 40 | 32, slot: Slot::new(3), at: 640, changes: changes(8) };
-    let content = EntryContent { records: records.to_vec(), intents: vec![intent], ..EntryContent::default() };
+    let content =
+        EntryContent { records: records.to_vec(), intents: vec![intent], ..EntryContent::default() };
     let (number, previous) = (2 << 40 | 3, 2 << 40 | 2);
     EntryHeader { number, at: 72, tail: 2 << 40 | 1, previous, content }
 }

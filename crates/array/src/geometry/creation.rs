@@ -4,8 +4,8 @@ use parlour_units::{Bytes, Sectors};
 
 use super::sizes::{
     ALIGNMENT, LARGEST_COMMIT_LOG, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK,
-    MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_COMMIT_LOG, SMALLEST_WRITE_LOG, bitmap_length, intent_log, least_commit_log,
-    logged_data_units, table_length,
+    MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_COMMIT_LOG, SMALLEST_WRITE_LOG, bitmap_length, intent_log,
+    least_commit_log, logged_data_units, table_length,
 };
 use super::stored::{Cylinder, StoredGeometry};
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;

@@ -27,12 +27,12 @@ impl Hosts {
             .logs
             .take_found_writes()
             .into_iter()
-            .map(|FoundEntry { header, slots }| Unread {
+            .map(|FoundEntry { header, .. }| Unread {
                 number: header.number,
                 at: header.at,
                 header: header.content.header_length(block).get(),
                 writes: header.content.writes,
-                slots,
+                asked: Vec::new(),
                 buffer: None,
             })
             .collect();
@@ -58,10 +58,12 @@ impl Hosts {
         if unread.buffer.is_some() || !core.logs.may_read_writes() {
             return false;
         }
-        let Some(slot) = unread.slots.pop() else {
+        let members = core.logs.members_with_writes(&core.cx, unread.number);
+        let Some(member) = members.into_iter().find(|member| !unread.asked.contains(member)) else {
             self.lose_unread(core);
             return true;
         };
+        unread.asked.push(member);
         let length = unread.writes.iter().fold(Sectors::ZERO, |sum, write| sum + write.length());
         let (start, area) = core.cx.geometry.commit_part(CommitPart::Writes);
         let at = start + Sectors::new(unread.at % area.get()) + Sectors::new(unread.header);
@@ -70,7 +72,7 @@ impl Hosts {
         let id = core.cx.jobs.start(Kind::StageLoad, Class::Foreground);
         let plan = &mut core.cx.jobs.get_mut(id).plan;
         let span = Span::new(Source::Buffer(buffer), Sectors::ZERO, length);
-        plan.read(Target::Slot(slot), at, span);
+        plan.read(Target::Member(member), at, span);
         plan.next_phase();
         let sums = unread.writes.iter().flat_map(|write| write.sums.iter().copied()).collect();
         plan.verify(span, 0, Columns::new(Sectors::ZERO, length), Expected::Sums(sums));
@@ -81,8 +83,7 @@ impl Hosts {
     /// An entry was read, and holds what was written: it is staged.
     pub(super) fn unread_done(&mut self, core: &mut Core, id: JobId) {
         core.cx.jobs.end(id);
-        let Unread { number, writes, buffer, .. } =
-            self.stage.unread.pop_front().expect("it was being read");
+        let Unread { number, writes, buffer, .. } = self.stage.unread.pop_front().expect("it was being read");
         let buffer = buffer.expect("it was being read");
         let mut start = Sectors::ZERO;
         for write in writes {
@@ -151,8 +152,9 @@ impl Hosts {
         }
         if let Some((_, range)) = self.stage.parked.front()
             && let Some(newest) = self.stage.map.newest(*range)
+            && core.logs.await_writes_forgotten(newest)
         {
-            core.logs.await_writes_forgotten(newest);
+            return true;
         }
         let wanted = core.logs.unwanted_writes().is_some() || self.stage.is_full;
         let idle = !self.are_busy(core.cx.now);
@@ -163,13 +165,16 @@ impl Hosts {
             self.stage.batch.ranges = self.stage.map.up_to(up_to).collect();
             return true;
         }
-        (wanted || idle || many) && core.logs.flush_for_writes(&mut core.cx)
+        // (A stop flushes by itself.)
+        let stops = core.cx.mode == Mode::Stopping && self.stage.parked.is_empty();
+        (wanted || (idle || many) && !stops) && core.logs.flush_for_writes(&mut core.cx)
     }
 
     /// Writes what is still to be destaged of a range to its place.
     fn start_destages(&mut self, core: &mut Core, range: Range) {
         let up_to = self.stage.batch.up_to;
-        let parts: Vec<Staged> = self.stage.map.staged(range).filter(|staged| staged.entry <= up_to).collect();
+        let parts: Vec<Staged> =
+            self.stage.map.staged(range).filter(|staged| staged.entry <= up_to).collect();
         for staged in parts {
             core.cx.buffers.hold(staged.buffer);
             let request = Request {
@@ -188,10 +193,9 @@ impl Hosts {
             core.cx.signal(Signal::HostJobDone(host, Ok(())));
         }
     }
-
 }
 
 /// The most destages at once.
 fn at_once(core: &Core) -> usize {
-    usize::from(core.cx.geometry.members()) * 4
+    usize::from(core.cx.geometry.members()) * 16
 }

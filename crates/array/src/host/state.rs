@@ -143,6 +143,11 @@ impl Hosts {
         self.stage.stuck
     }
 
+    /// Acknowledged writes that are not in their place yet, as far as they are in memory.
+    pub(crate) fn staged(&self) -> Sectors {
+        self.stage.map.sectors()
+    }
+
     /// Whether writes that were acknowledged are not in their place yet.
     pub(crate) fn hold_acknowledged(&self) -> bool {
         self.stage.holds_data()
@@ -198,11 +203,14 @@ impl Hosts {
         let entry = self.get(host);
         entry.jobs += 1;
         let (content, durable) = (entry.content, entry.durable);
-        let class = if entry.destages { Class::Log } else { Class::Foreground };
+        let acknowledged = entry.destages;
         let host = Some(host);
         let work = StripeWork { purpose, window, host, payload, pieces, content, durable, targets };
         let id = core.stripes.start_stripe(&mut core.cx, work);
-        core.cx.jobs.get_mut(id).class = class;
+        if acknowledged {
+            core.cx.jobs.get_mut(id).class = Class::Log;
+            core.cx.jobs.stripe(id).acknowledged = true;
+        }
     }
 
     /// Answers all requests with an error: the array does nothing more.

@@ -123,8 +123,10 @@ impl Hosts {
         let block = core.cx.geometry.block();
         let most = core.logs.longest_write_entry(&core.cx);
         if core.cx.takes_no_writes() {
+            // What was given up would be found after a crash, and may not be answered before that
+            // is over.
             let refusal = core.cx.refusal();
-            return self.refuse(core, refusal);
+            return !core.logs.owes_writes() && self.refuse(core, refusal);
         }
         let (mut count, mut length) = (0, Sectors::ZERO);
         for waiting in self.stage.waiting.iter().take(GROUP) {

@@ -45,7 +45,8 @@ impl Logs {
     /// Whether records or segments have used up at least `records` of the numbers of session
     /// `session_number` (at most a quarter of a session's numbers is asked for).
     pub(crate) fn have_used(&self, session_number: u64, records: u64) -> bool {
-        self.sequence.max(self.stamp).max(self.highest_entry()) >= first_sequence(session_number) + records.min(SESSION_RECORDS / 4)
+        self.sequence.max(self.stamp).max(self.highest_entry())
+            >= first_sequence(session_number) + records.min(SESSION_RECORDS / 4)
     }
 
     /// Superblocks now give this session the numbers of session `session_number` as well.

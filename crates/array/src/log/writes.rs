@@ -46,6 +46,7 @@ impl Logs {
         };
         let method = match update::risks_blocks(&cx.geometry, method) {
             false => method,
+            true if cx.jobs.stripe(id).acknowledged => update::RISKLESS,
             true => match self.admit_whole_stripe(cx, id) {
                 Admission::Granted => method,
                 Admission::Later => return Gate::Wait,

@@ -14,7 +14,7 @@ mod map;
 
 use std::collections::VecDeque;
 
-use parlour_units::{Instant, Slot};
+use parlour_units::{Instant, Member};
 
 use crate::buffer::BufferId;
 use crate::format::commit_entry::StagedWrite;
@@ -38,8 +38,8 @@ pub(crate) struct Unread {
     pub(crate) at: u64,
     pub(crate) header: u64,
     pub(crate) writes: Vec<StagedWrite>,
-    /// The slots on whose members it stands, and that were not tried yet.
-    pub(crate) slots: Vec<Slot>,
+    /// Members that were asked for it.
+    pub(crate) asked: Vec<Member>,
     pub(crate) buffer: Option<BufferId>,
 }
 

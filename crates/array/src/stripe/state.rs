@@ -105,6 +105,7 @@ impl Stripes {
             unreadable: UnitSet::NONE,
             passed_over: UnitSet::NONE,
             blind: Blind::No,
+            acknowledged: false,
         };
         let id = cx.jobs.start(Kind::Stripe(Box::new(job)), class);
         cx.runnable.push(id);

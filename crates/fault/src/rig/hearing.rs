@@ -19,9 +19,10 @@ impl Rig<'_> {
                 self.defects.set_behind(true);
                 Ok(())
             }
-            Event::CommitLogDamaged | Event::LogDamaged { .. } | Event::BlockDamaged { .. } => {
-                self.must_be_damaged(told)
-            }
+            Event::AcknowledgedLost { .. }
+            | Event::CommitLogDamaged
+            | Event::LogDamaged { .. }
+            | Event::BlockDamaged { .. } => self.must_be_damaged(told),
             Event::ScrubDone(report)
                 if report.mismatches > 0 && !self.defects.may_mismatch() && !self.limits.beyond =>
             {

@@ -1,6 +1,6 @@
 //! The memory that the array holds.
 
-use parlour_array::LogPool;
+use parlour_array::{CommitPart, LogPool};
 use parlour_units::Sectors;
 
 use super::Rig;
@@ -28,8 +28,10 @@ impl Rig<'_> {
             let passes = tuning.reintegration_memory.max(log * 2) + log;
             buffers + passes * u64::from(tuning.reintegration_buffers)
         });
-        let most =
-            tuning.host_memory + longest + tuning.scratch_memory + stripe * 4 + tuning.preread_cache + logs;
+        // A staged write takes at least half of its buffer.
+        let staged = self.geometry.commit_part(CommitPart::Writes).1 * 2;
+        let hosts = tuning.host_memory + longest + staged;
+        let most = hosts + tuning.scratch_memory + stripe * 4 + tuning.preread_cache + logs;
         let peak = self.status().memory.1;
         if peak > most.bytes() {
             let (peak, most) = (peak.get(), most.bytes().get());

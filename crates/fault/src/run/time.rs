@@ -101,7 +101,9 @@ impl Run<'_> {
     }
 
     fn is_done(&self) -> bool {
-        (!self.rig.is_serving() || !self.rig.world.array().is_maintaining()) && self.stopping.is_none()
+        let array = self.rig.world.array();
+        let busy = || array.is_maintaining() || !array.held().staged.is_zero();
+        (!self.rig.is_serving() || !busy()) && self.stopping.is_none()
     }
 
     /// Waits until the new session is recorded.

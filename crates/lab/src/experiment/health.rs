@@ -118,6 +118,7 @@ fn text(what: &What) -> String {
             Event::BadBlocksRecorded { slot, .. } | Event::BlocksLost { slot, .. } => {
                 format!("blocks of {slot} are lost")
             }
+            Event::AcknowledgedLost { at, .. } => format!("acknowledged writes at {at} are lost"),
             Event::CommitLogDamaged => "the commit log is damaged".to_owned(),
             Event::LogDamaged { region, .. } => format!("the log of region {} is damaged", region.get()),
             Event::BlockDamaged { slot, .. } => format!("a block of {slot} is none of what was written"),

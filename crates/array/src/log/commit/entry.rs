@@ -52,11 +52,7 @@ impl Logs {
         let head = header.content.header_length(block);
         let at = start + Sectors::new(header.at % length.get());
         let fresh = self.commits.log().part(part).is_fresh();
-        let class = match part {
-            _ if fresh => Class::Metadata,
-            CommitPart::Writes => Class::Foreground,
-            CommitPart::Records | CommitPart::Intents => Class::Log,
-        };
+        let class = if fresh { Class::Metadata } else { Class::Log };
         let id = cx.jobs.start(kind, class);
         let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;

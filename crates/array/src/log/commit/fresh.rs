@@ -108,6 +108,7 @@ impl Logs {
         let needs = |part: &CommitPart| {
             let ring = log.part(*part);
             let owed = *part == CommitPart::Records && !log.given_up.is_empty() && log.waiting.is_empty();
+            let owed = owed || log.owes(*part) && cx.takes_no_writes();
             let owed = owed || log.forgets_with_mark(*part);
             let may = !durable.barrier() && !log.is_stuck(*part) && durable.has_looked(cx);
             let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
@@ -137,6 +138,7 @@ impl Logs {
     pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId, part: CommitPart) {
         cx.jobs.end(id);
         if self.commits.written(part, true) {
+            self.commits.log().stream(part).owed = false;
             self.tell_given_up(cx, part);
         }
     }

@@ -79,11 +79,13 @@ pub(in crate::log) struct Stream {
     /// An empty entry could not be written to members that stand: none is tried before members have
     /// come or gone.
     pub(in crate::log) stuck: bool,
+    /// An entry of writes was given up, and would be found after a crash until another is written.
+    pub(in crate::log) owed: bool,
 }
 
 impl Stream {
     fn new(ring: Ring) -> Stream {
-        Stream { ring, exposed: 0, awaited: 0, stuck: false }
+        Stream { ring, exposed: 0, awaited: 0, stuck: false, owed: false }
     }
 }
 
@@ -158,6 +160,10 @@ impl Streams {
 
     pub(in crate::log) fn is_stuck(&self, part: CommitPart) -> bool {
         self.streams[part as usize].stuck
+    }
+
+    pub(in crate::log) fn owes(&self, part: CommitPart) -> bool {
+        self.streams[part as usize].owed
     }
 
     pub(in crate::log) fn part(&self, part: CommitPart) -> &Ring {

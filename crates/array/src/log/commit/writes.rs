@@ -3,6 +3,7 @@
 
 use crate::context::Context;
 use crate::durable::Durable;
+use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::{CommitPart, EntryContent, StagedWrite};
 use crate::job::Kind;
 use crate::log::Logs;
@@ -11,9 +12,8 @@ use crate::log::commit::logs::{EntryName, LONGEST};
 use crate::log::commit::places::places;
 use crate::log::found::FoundEntry;
 use crate::log::ring::Ring;
-use crate::exec::job::FailedAccess;
 use crate::plan::Span;
-use parlour_units::Sectors;
+use parlour_units::{Member, Sectors};
 
 const PART: CommitPart = CommitPart::Writes;
 
@@ -57,7 +57,12 @@ impl Logs {
     }
 
     /// Whether an entry of `length` can be begun.
-    pub(crate) fn pass_write_entry(&mut self, cx: &mut Context, durable: &Durable, length: Sectors) -> EntryGate {
+    pub(crate) fn pass_write_entry(
+        &mut self,
+        cx: &mut Context,
+        durable: &Durable,
+        length: Sectors,
+    ) -> EntryGate {
         let informed = durable.session_is_known(cx) && durable.members_are_informed(cx);
         if !informed || durable.barrier() || !self.may_redo() {
             return EntryGate::Later;
@@ -98,12 +103,15 @@ impl Logs {
     /// The entry is durable. Returns whether it counts: whether none of its members was failed
     /// meanwhile.
     pub(crate) fn write_entry_done(&mut self) -> bool {
-        self.commits.written(PART, true)
+        let whole = self.commits.written(PART, true);
+        self.commits.log().stream(PART).owed = !whole;
+        whole
     }
 
     /// The entry could not be written. The next one goes to other members, if there are enough.
     pub(crate) fn write_entry_broken(&mut self, cx: &Context, failures: &[FailedAccess]) {
         self.commits.written(PART, false);
+        self.commits.log().stream(PART).owed = true;
         let full = slots_that_failed(cx, failures);
         self.commits.log().note_full(full);
     }
@@ -119,10 +127,12 @@ impl Logs {
         self.commits.streams.as_ref().is_some_and(|log| log.part(PART).would_be_found(number))
     }
 
-    /// Entries of writes up to `number` are to be forgotten.
-    pub(crate) fn await_writes_forgotten(&mut self, number: u64) {
+    /// Entries of writes up to `number` are to be forgotten. Returns whether that is new.
+    pub(crate) fn await_writes_forgotten(&mut self, number: u64) -> bool {
         let stream = self.commits.log().stream(PART);
+        let is_new = stream.awaited < number;
         stream.awaited = stream.awaited.max(number);
+        is_new
     }
 
     /// Entries of writes up to this number are to be destaged: they stand on too few members, or
@@ -131,6 +141,20 @@ impl Logs {
         let log = self.commits.streams.as_ref()?;
         let last = log.last_unwanted(PART);
         log.part(PART).oldest().is_some_and(|oldest| oldest <= last).then_some(last)
+    }
+
+    /// The members on which entry `number` stands.
+    pub(crate) fn members_with_writes(&mut self, cx: &Context, number: u64) -> Vec<Member> {
+        let entry = self.commits.log().ring(PART).entry(number);
+        let slots = entry.map_or(&[][..], |entry| entry.slots());
+        slots.iter().filter_map(|slot| cx.roster.member_at(*slot)).collect()
+    }
+
+    /// Whether an entry of writes was given up that would be found after a crash, and another one
+    /// can take its place.
+    pub(crate) fn owes_writes(&mut self) -> bool {
+        let stream = self.commits.log().stream(PART);
+        stream.owed && !stream.stuck
     }
 
     /// Whether entries of writes were found that the stage has not taken yet.

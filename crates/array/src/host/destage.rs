@@ -22,6 +22,8 @@ impl Hosts {
     /// Takes up the entries of writes that were found.
     pub(crate) fn take_up_stage(&mut self, core: &mut Core, may_lose: bool) {
         self.stage.may_lose = may_lose;
+        // What the session before has answered may not be flushed.
+        self.stage.passed = 1;
         let block = core.cx.geometry.block();
         self.stage.unread = core
             .logs

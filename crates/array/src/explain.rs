@@ -280,6 +280,13 @@ impl<'a> Case<'a> {
         fragments: &[Fragment],
     ) -> Vec<String> {
         let mut notes = Vec::new();
+        if self.geometry.writes_back() {
+            notes.push(format!(
+                "if it is short, the write is acknowledged before all this, when its data is durable in the commit log, on {} members; \
+                 this follows later, with many others in the order of their places",
+                self.geometry.commit_copies()
+            ));
+        }
         if let Some(copies) = commit {
             notes.push(format!(
                 "before new data is written, its records and the checksums of old and new are made durable in the commit log, on \

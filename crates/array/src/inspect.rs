@@ -11,7 +11,7 @@ use crate::layout::{Location, Occupant};
 use crate::mode::Mode;
 use crate::rooms::Rooms;
 use crate::roster::{SlotState, Traffic};
-use crate::status::{Counters, Held, LogStatus, MemberStatus, Status, TrafficStatus};
+use crate::status::{Counters, Held, LogStatus, MemberStatus, Status, TrafficStatus, WriteBackStatus};
 use parlour_units::{Member, Region, Sector, Slot};
 
 impl Array {
@@ -54,6 +54,11 @@ impl Array {
             dirty_regions: durable.bitmap().dirty_count(),
             doubtful_regions: doubtful_regions(core),
             log: logs.status(),
+            write_back: cx.geometry.writes_back().then(|| WriteBackStatus {
+                staged: self.rooms.hosts.staged().bytes(),
+                used: logs.room_of_writes().0.bytes(),
+                room: logs.room_of_writes().1.bytes(),
+            }),
             counters: Counters { out_of_space: cx.lacks_space, ..cx.counters },
             memory: (cx.buffers.in_use().bytes(), cx.buffers.peak().bytes()),
         }

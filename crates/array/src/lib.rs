@@ -92,5 +92,7 @@ pub use opening::{Image, NewArray, Opening, create, is_long_enough};
 pub use report::{Mismatch, Repair, ScrubReport, Task};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use roster::{MemberInfo, Traffic};
-pub use status::{Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus};
+pub use status::{
+    Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus, WriteBackStatus,
+};
 pub use tuning::{LargeWrite, LogFlush, LogPool, Simulated, Tuning};

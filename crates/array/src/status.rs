@@ -275,6 +275,8 @@ pub struct Status {
     pub doubtful_regions: u32,
     /// The parity logs, if there are any.
     pub log: Option<LogStatus>,
+    /// Write-back, if the array has it.
+    pub write_back: Option<WriteBackStatus>,
     /// Counts since the array was opened.
     pub counters: Counters,
     /// Bytes of payload memory in use now, and the greatest number so far.
@@ -335,6 +337,17 @@ pub struct TrafficStatus {
     pub write_bytes: u64,
     /// Flushes.
     pub flushes: u64,
+}
+
+/// Writes that are acknowledged and not in their place yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct WriteBackStatus {
+    /// Their data.
+    pub staged: Bytes,
+    /// What the commit log has in use for them, with headers and what is to be forgotten.
+    pub used: Bytes,
+    /// The room that it has for them.
+    pub room: Bytes,
 }
 
 /// The parity logs.

@@ -33,6 +33,8 @@ pub(crate) struct Account {
     #[serde(default)]
     pub(crate) doubtful_regions: u32,
     pub(crate) log: Option<LogAccount>,
+    #[serde(default)]
+    pub(crate) write_back: Option<WriteBackAccount>,
     pub(crate) counters: CounterAccount,
     pub(crate) paths: Vec<PathAccount>,
     /// The directory from which relative paths start.
@@ -104,6 +106,14 @@ pub(crate) struct LogAccount {
     pub(crate) buffer_limit: u32,
     pub(crate) regions: u32,
     pub(crate) reintegrating: u32,
+}
+
+/// Writes that are acknowledged and not in their place yet.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct WriteBackAccount {
+    pub(crate) staged: Bytes,
+    pub(crate) used: Bytes,
+    pub(crate) room: Bytes,
 }
 
 /// Counts since the array was opened.

@@ -2,7 +2,7 @@
 
 use parlour_units::Bytes;
 
-use super::account::{Account, PathAccount, ScrubAccount, Task};
+use super::account::{Account, PathAccount, ScrubAccount, Task, WriteBackAccount};
 use super::served::judge;
 use super::verdict::Verdict;
 use crate::console::{Columns, counted};
@@ -32,6 +32,11 @@ pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
     }
     if let Some(log) = log(account) {
         line("log", &log);
+    }
+    if let Some(WriteBackAccount { staged, used, room }) = account.write_back {
+        let text =
+            format!("{staged} acknowledged and not yet in place; {used} of {room} of the journal in use");
+        line("staged", &text);
     }
     line(
         "server",

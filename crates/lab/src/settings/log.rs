@@ -27,8 +27,8 @@ pub struct LogSettings {
     /// Round each share of a region up to whole tracks of this length
     #[arg(long, value_name = "SIZE")]
     pub log_track: Option<Size>,
-    /// Acknowledge a write when it is durable in the journal, which has this much room for writes
-    /// on each member [default: when it is in its place]
+    /// Acknowledge a short write when it is durable in the journal, which has this much room for
+    /// writes on each member, and put it in its place later [default: acknowledge it there]
     #[arg(long, value_name = "SIZE")]
     pub write_back: Option<Size>,
 }

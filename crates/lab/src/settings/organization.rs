@@ -8,6 +8,7 @@ use parlour_array::organization::{
     Consistency, Copies, NAMED, NamedOrganization, Organization, ReadChoice, RefusedCombination,
     UnknownOrganization,
 };
+use parlour_units::Sectors;
 use serde::{Deserialize, Serialize};
 
 use super::Size;
@@ -273,5 +274,9 @@ pub fn describe(stored: &StoredGeometry) -> String {
         true => format!(", consistency {}", stored.consistency.name()),
         false => String::new(),
     };
-    format!("{name}{about}{consistency}")
+    let write_back = match stored.write_log {
+        0 => String::new(),
+        length => format!(", write-back from {}", Sectors::new(length).bytes()),
+    };
+    format!("{name}{about}{consistency}{write_back}")
 }

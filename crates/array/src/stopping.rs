@@ -56,8 +56,8 @@ impl Core {
                 self.cx.plan_flushes(id);
                 self.cx.run_own(id);
             }
-            // A member that was kept has not flushed, or something is still to be redone or destaged:
-            // the next opening treats the array as after a crash.
+            // A member that was kept has not flushed, or something is still to be redone or
+            // destaged: the next opening treats the array as after a crash.
             Stop::Table | Stop::Bitmap | Stop::Superblock
                 if acknowledged || self.cx.roster.has_lost_writes() || self.logs.is_to_be_recovered() =>
             {

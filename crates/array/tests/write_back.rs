@@ -27,7 +27,8 @@ struct Story {
     may: May,
     /// Sectors of which it is not known since the last crash which of these they hold.
     unsure: BTreeSet<u64>,
-    /// Sectors of long writes that crashes have cut off: with the loss of a member they may be lost.
+    /// Sectors of long writes that crashes have cut off: with the loss of a member they may be
+    /// lost.
     cut_off: BTreeSet<u64>,
     random: Random,
     /// Requests that are not answered yet: tag, place, content, and whether the answer promises
@@ -227,13 +228,12 @@ impl Story {
     }
 }
 
-fn stories() -> u64 {
-    std::env::var("STORIES").map_or(150, |count| count.parse().unwrap())
-}
+/// The number of stories of each kind.
+const STORIES: u64 = 150;
 
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_is_acknowledged_survives_crashes() {
-    for seed in 0..stories() {
+    for seed in 0..STORIES {
         let mut story = Story::begin(&setup(), seed);
         for _ in 0..4 {
             story.play(60);
@@ -250,7 +250,7 @@ fn what_is_acknowledged_survives_crashes() {
 
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_is_acknowledged_survives_crashes_with_the_loss_of_a_member() {
-    for seed in 0..stories() {
+    for seed in 0..STORIES {
         let mut story = Story::begin(&setup(), 1_000_000 + seed);
         story.play(80);
         let lost = story.random.below(5) as usize;

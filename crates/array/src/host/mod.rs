@@ -17,7 +17,6 @@ use crate::exec::job::FailedAccess;
 use crate::ids::{HostId, JobId};
 use crate::job::Kind;
 use crate::mode::Mode;
-use crate::plan::Content;
 use crate::request::{Operation, Request, RequestError};
 use crate::roster::SlotState;
 use crate::signal::Signal;
@@ -118,18 +117,6 @@ impl Hosts {
             }
         }
         self.host_job_done(core, host, Ok(()));
-    }
-
-    /// Writes, zeroes or trims what a request asks for, in its place.
-    fn pass_by(&mut self, core: &mut Core, host: HostId, request: Request) {
-        match request.operation {
-            Operation::Write { durable } => self.begin_write(core, host, request, Content::Host, durable),
-            Operation::WriteZeroes { may_unmap, fast_only, durable } => {
-                self.begin_zeroes(core, host, request, may_unmap && !durable, fast_only, durable);
-            }
-            Operation::Trim => self.begin_trim(core, host, request),
-            Operation::Read | Operation::Flush => unreachable!("it changes content"),
-        }
     }
 
     /// One of a request's jobs is done.

@@ -8,7 +8,7 @@ use crate::ids::HostId;
 use crate::job::Purpose;
 use crate::map::pieces;
 use crate::plan::Content;
-use crate::request::{Request, RequestError};
+use crate::request::{Operation, Request, RequestError};
 use crate::signal::Signal;
 use parlour_units::Sector;
 
@@ -17,6 +17,18 @@ use parlour_units::Sector;
 const STRIPES_AT_ONCE: u64 = 64;
 
 impl Hosts {
+    /// Writes, zeroes or trims what a request asks for, in its place.
+    pub(super) fn pass_by(&mut self, core: &mut Core, host: HostId, request: Request) {
+        match request.operation {
+            Operation::Write { durable } => self.begin_write(core, host, request, Content::Host, durable),
+            Operation::WriteZeroes { may_unmap, fast_only, durable } => {
+                self.begin_zeroes(core, host, request, may_unmap && !durable, fast_only, durable);
+            }
+            Operation::Trim => self.begin_trim(core, host, request),
+            Operation::Read | Operation::Flush => unreachable!("it changes content"),
+        }
+    }
+
     pub(super) fn begin_write(
         &mut self,
         core: &mut Core,

@@ -45,7 +45,7 @@ impl Logs {
     /// Whether records or segments have used up at least `records` of the numbers of session
     /// `session_number` (at most a quarter of a session's numbers is asked for).
     pub(crate) fn have_used(&self, session_number: u64, records: u64) -> bool {
-        self.sequence.max(self.stamp).max(self.highest_entry())
+        self.sequence.max(self.stamp).max(self.commits.highest_write_entry())
             >= first_sequence(session_number) + records.min(SESSION_RECORDS / 4)
     }
 

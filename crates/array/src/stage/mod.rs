@@ -1,8 +1,9 @@
 //! The stage: writes that are acknowledged, and whose data is on its way to its place (write-back).
 //!
 //! A write is staged when the entry of the commit log that holds it counts. It is destaged by a
-//! write of the array's own, which is carried out as a host's would be. `docs/decisions/write-back.md`
-//! has the rules. This room knows which writes are where; `host/write_back.rs` carries them on.
+//! write of the array's own, which is carried out as a host's would be.
+//! `docs/decisions/write-back.md` has the rules. This room knows which writes are where;
+//! `host/write_back.rs` carries them on.
 //!
 //! Invariants:
 //! - An entry is forgotten only when the map has nothing of it that waits to be destaged.

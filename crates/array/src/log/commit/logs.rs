@@ -353,6 +353,12 @@ impl CommitLogs {
         }
     }
 
+    /// The highest number of an entry of writes.
+    pub(in crate::log) fn highest_write_entry(&self) -> u64 {
+        let ring = self.streams.as_ref().and_then(|log| log.get(CommitPart::Writes));
+        ring.map_or(0, Ring::highest)
+    }
+
     /// Forgets entries that no longer count. Returns whether there were any. Acknowledged writes
     /// are forgotten only if all members `keep` what they were flushed with.
     pub(in crate::log) fn release(&mut self, keep: bool) -> bool {

@@ -11,7 +11,6 @@ use crate::log::commit::given_up::slots_that_failed;
 use crate::log::commit::logs::{EntryName, LONGEST};
 use crate::log::commit::places::places;
 use crate::log::found::FoundEntry;
-use crate::log::ring::Ring;
 use crate::plan::Span;
 use parlour_units::{Member, Sectors};
 
@@ -160,11 +159,6 @@ impl Logs {
     /// Whether entries of writes were found that the stage has not taken yet.
     pub(crate) fn hold_found_writes(&self) -> bool {
         !self.commits.found_writes.is_empty()
-    }
-
-    /// The highest number of an entry of writes.
-    pub(crate) fn highest_entry(&self) -> u64 {
-        self.commits.streams.as_ref().and_then(|log| log.get(PART)).map_or(0, Ring::highest)
     }
 
     /// The number of the newest entry of writes that counts.

@@ -22,10 +22,14 @@ pub(crate) struct Arguments {
     places: Places,
 }
 
-/// Measures two arrays with parity logging that differ only in their consistency.
+/// Measures arrays with parity logging that differ only in what is durable when, the default first,
+/// and RAID 5.
 pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     let array = |name| Array::new("parity-logging", MEMBERS, MEMBER_MIB).with(name, &["--consistency", name]);
-    let targets = ["bitmap", "journal"].map(|name| Target::Parlour(array(name)));
+    let default = Array::new("parity-logging", MEMBERS, MEMBER_MIB);
+    let write_back = default.clone().with("write-back", &["--write-back", WRITE_LOG]);
+    let raid5 = Array::new("raid5", MEMBERS, MEMBER_MIB);
+    let targets = [default, write_back, array("bitmap"), raid5].map(Target::Parlour);
     for (title, place) in arguments.places.scratch()? {
         let results = measure(&targets, &Job::flushed(), arguments.runs, arguments.seconds, (title, &place))?;
         println!("{}", results.render(title));
@@ -35,3 +39,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
 
 const MEMBERS: u32 = 5;
 const MEMBER_MIB: u64 = 256;
+/// The room for writes on each member, with write-back.
+const WRITE_LOG: &str = "16MiB";

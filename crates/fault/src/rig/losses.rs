@@ -151,7 +151,10 @@ impl Rig<'_> {
         if check && !self.is_unreadable(stripe, unit, column) && !self.status().counters.out_of_space {
             let unread = |other: Unit| !self.is_gone(self.place(stripe, other).0);
             let mut terms = self.geometry.terms(unit).map(|(other, _)| other);
-            return terms.any(|other| unread(other) && self.is_unreadable(stripe, other, column));
+            // Where a segment of the log is damaged, the check unit lacks its records, and does not
+            // determine what stood there either.
+            let lacks = self.geometry.layout().logs().is_some() && self.metadata_may_be_damaged();
+            return terms.any(|other| (lacks || unread(other)) && self.is_unreadable(stripe, other, column));
         }
         !self.geometry.can_compute(unit, |other| self.is_unreadable(stripe, other, column))
     }

@@ -85,11 +85,16 @@ impl Rig<'_> {
         }
     }
 
+    /// Whether faults of which members say nothing, or old copies, may have damaged metadata and
+    /// logs.
+    pub(crate) fn metadata_may_be_damaged(&self) -> bool {
+        [Extra::Silent, Extra::Damage, Extra::Clones].into_iter().any(|extra| self.script.has(extra))
+    }
+
     /// The array reports that metadata is damaged, or older than it should be. Checks that there
     /// was a fault in metadata.
     pub(crate) fn must_be_damaged(&self, told: &Event) -> Result<(), Violation> {
-        let drawn =
-            [Extra::Silent, Extra::Damage, Extra::Clones].into_iter().any(|extra| self.script.has(extra));
+        let drawn = self.metadata_may_be_damaged();
         let behind = self.defects.is_behind() && !matches!(told, Event::BlockDamaged { .. });
         if drawn || behind || self.defects.has_read_errors() || self.limits.beyond {
             return Ok(());

@@ -208,8 +208,8 @@ mod tests {
         ) {
             let (mut map, mut buffers) = (StageMap::default(), Buffers::new());
             let mut simple = Simple::new();
-            let mut entry = 0;
-            let mut held = Vec::new();
+            let mut entry = 1;
+            let (mut held, mut used) = (Vec::new(), std::collections::BTreeSet::new());
             for (from, length, destages) in steps {
                 let to = (from + length).min(64);
                 if destages {
@@ -219,7 +219,10 @@ mod tests {
                         sector.3 |= sector.0 == of;
                     }
                 } else {
-                    entry += length % 2;
+                    // An entry may have several writes, but none after it was destaged in part.
+                    let goes_on = length % 2 == 0 && !simple.values().any(|sector| sector.0 == entry && sector.3);
+                    entry += u64::from(!goes_on);
+                    used.insert(entry);
                     let buffer = buffers.take(Sectors::new(100));
                     let start = Sectors::new(entry % 7);
                     map.insert(&mut buffers, Staged { range: range(from, to), entry, buffer, start });
@@ -251,8 +254,8 @@ mod tests {
                 over.push(entry);
             }
             over.sort_unstable();
-            let live: Vec<u64> = (1..=entry).filter(|entry| !map.live.contains_key(entry)).collect();
-            prop_assert_eq!(over, live, "an entry is over once");
+            let ended: Vec<u64> = used.into_iter().filter(|entry| !map.live.contains_key(entry)).collect();
+            prop_assert_eq!(over, ended, "an entry is over once");
         }
     }
 }

@@ -122,7 +122,7 @@ impl Rooms {
         let works = self.maintenance.has_work(cx, durable) || self.hosts.hold_acknowledged();
         let waits = works && self.hosts.is_empty();
         let quiet = self.hosts.quiet_from().filter(|quiet| waits && *quiet > cx.now);
-        let retry = self.hosts.next_retry();
+        let retry = self.hosts.next_retry().filter(|_| cx.mode == Mode::Serving && !cx.takes_no_writes());
         let cleaning = durable.bitmap().clean_deadline(cx);
         let looking = durable.look_deadline(cx);
         [cleaning, looking, quiet, retry].into_iter().flatten().min()

@@ -56,8 +56,9 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             stripe.bytes()
         ),
         Event::AcknowledgedLost { at, length } => format!(
-            "{} at {at} of the array were acknowledged and are lost: no member that is here can read them",
-            length.bytes()
+            "{} at byte {} of the array were acknowledged and are lost: no member that is here can read them",
+            length.bytes(),
+            at.bytes()
         ),
         Event::CommitLogDamaged => {
             "the commit log has lost entries, or they have rotted on all members: the regions \

@@ -293,7 +293,7 @@ impl EntryHeader {
             let writes =
                 (0..records).map(|_| decode_write(&mut from, header.len())).collect::<Option<_>>()?;
             let content = EntryContent { writes, ..EntryContent::default() };
-            return Some(EntryHeader { number, at, tail, previous, content });
+            return Some(EntryHeader { number, at, tail, previous, content }).filter(|it| it.fills(header));
         }
         if records * RECORD_BYTES + intents * INTENT_BYTES > header.len() {
             return None;
@@ -301,7 +301,13 @@ impl EntryHeader {
         let records = (0..records).map(|_| decode_record(&mut from, header.len())).collect::<Option<_>>()?;
         let intents = (0..intents).map(|_| decode_intent(&mut from, header.len())).collect::<Option<_>>()?;
         let content = EntryContent { records, intents, writes: Vec::new() };
-        Some(EntryHeader { number, at, tail, previous, content })
+        Some(EntryHeader { number, at, tail, previous, content }).filter(|it| it.fills(header))
+    }
+
+    /// Whether the content takes as many blocks, of either size, as the header has.
+    fn fills(&self, header: &[u8]) -> bool {
+        let length = Sectors::new(header.len() as u64 / 512);
+        [1, 8].into_iter().any(|block| self.content.header_length(Sectors::new(block)) == length)
     }
 
     pub(crate) fn length(&self, block: Sectors) -> Sectors {

@@ -48,7 +48,9 @@ impl Hosts {
         if !self.stage.unread.is_empty() {
             return self.pump_unread(core);
         }
-        if self.stage.stuck.is_some_and(|retry| retry <= core.cx.now) {
+        // (A stop that something hinders is unclean, and does not try again.)
+        let tries_again = core.cx.mode == Mode::Serving && !core.cx.takes_no_writes();
+        if tries_again && self.stage.stuck.is_some_and(|retry| retry <= core.cx.now) {
             self.stage.stuck = None;
         }
         self.pump_parked(core) || self.pump_entry(core) || self.pump_destages(core)
@@ -190,7 +192,6 @@ impl Hosts {
             self.stage.batch.running.push((host, staged));
             let entry = self.get(host);
             (entry.jobs, entry.destages) = (1, true);
-            core.cx.counters.destaged += staged.range.length().get();
             self.begin_write(core, host, request, Content::Host, false);
             core.cx.signal(Signal::HostJobDone(host, Ok(())));
         }

@@ -42,11 +42,14 @@ impl Hosts {
             return;
         }
         let range = range_of(&request);
+        if self.changes_nothing(core, &request) {
+            return self.pass_by(core, host, request);
+        }
         if self.is_staged(core, &request) {
             self.stage.pending.push((host, range));
             return self.start_sums(core, host, request);
         }
-        if self.stage.stuck.is_some() && self.must_wait(core, range) {
+        if self.is_hindered(core) && self.must_wait(core, range) {
             self.get(host).error.get_or_insert(RequestError::Lost);
             return;
         }
@@ -74,8 +77,26 @@ impl Hosts {
             && !cx.takes_no_writes()
             && self.fills_its_buffer(core, request)
             && self.stage.unread.is_empty()
-            && self.stage.stuck.is_none()
+            && !self.is_hindered(core)
             && !self.stage.is_passed(range_of(request))
+    }
+
+    /// Whether a trim or zeroes are ignored or refused by these members, whatever is staged.
+    fn changes_nothing(&self, core: &Core, request: &Request) -> bool {
+        match request.operation {
+            Operation::Trim => !self.members_unmap(core),
+            Operation::WriteZeroes { may_unmap, fast_only: true, durable } => {
+                let unmaps = may_unmap && !durable && self.members_unmap(core);
+                !unmaps || !self.is_made_of_stripes(core, *request)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether entries cannot be forgotten for now: something cannot be destaged, or a member that
+    /// had to be kept could not flush. Requests do not wait for that.
+    fn is_hindered(&self, core: &Core) -> bool {
+        self.stage.stuck.is_some() || core.cx.roster.has_lost_writes()
     }
 
     /// Whether a write takes most of its buffer, which is kept in memory until it is destaged.
@@ -141,7 +162,7 @@ impl Hosts {
         match gate {
             EntryGate::Open => self.start_entry(core, count),
             EntryGate::Marked => {}
-            EntryGate::Full if self.stage.stuck.is_some() => self.unstage(core),
+            EntryGate::Full if self.is_hindered(core) && !core.logs.owes_writes() => self.unstage(core),
             EntryGate::Full | EntryGate::Later => return false,
             EntryGate::Nobody => return self.refuse(core, RequestError::Lost),
         }
@@ -220,7 +241,7 @@ impl Hosts {
 
     /// Requests that waited for the stage go on, if they can. Returns whether there was one.
     pub(super) fn pump_parked(&mut self, core: &mut Core) -> bool {
-        let stuck = self.stage.stuck.is_some() || core.cx.takes_no_writes();
+        let stuck = self.is_hindered(core) || core.cx.takes_no_writes();
         let ready = |(_, range): &(HostId, Range)| stuck || !self.must_wait(core, *range);
         let Some(index) = self.stage.parked.iter().position(ready) else { return false };
         let (host, _) = self.stage.parked.remove(index).expect("it was found there");
@@ -278,14 +299,18 @@ impl Hosts {
     /// durable in the commit log.
     pub(super) fn needs_no_flush(&self, core: &Core) -> bool {
         let Stage { passed, flushed, .. } = self.stage;
-        core.cx.geometry.writes_back() && passed == flushed && !core.cx.roster.has_lost_writes()
+        let all_keep = !core.cx.roster.has_lost_writes() && !core.durable.is_unrecorded();
+        core.cx.geometry.writes_back() && passed == flushed && all_keep
     }
 
     /// One of the array's own writes, which destages data, has ended.
     pub(super) fn destage_ended(&mut self, core: &mut Core, host: HostId, result: Result<(), RequestError>) {
         let Some(Staged { range, entry, buffer, .. }) = self.stage.end_running(host) else { return };
         match result {
-            Ok(()) => self.stage.map.destaged(&mut core.cx.buffers, range, entry),
+            Ok(()) => {
+                core.cx.counters.destaged += range.length().get();
+                self.stage.map.destaged(&mut core.cx.buffers, range, entry);
+            }
             Err(_) => {
                 self.stage.stuck = Some(core.cx.now + RETRY);
             }

@@ -1,12 +1,12 @@
 //! The commit log makes a record durable before the data that the record describes (`consistency =
 //! journal`).
 //!
-//! The commit log has two streams of entries. One holds records, the other the intents of
-//! reintegrations. Each member has an area for either. An entry goes to f + 1 members of one parity
-//! group, where f members may be lost: those with the least to do ([`places`]). While one entry is
-//! being written, all new records wait and are written together in the next entry: one sequential
-//! write for many records. Later the records reach their region's log in whole segments, as they do
-//! without a commit log.
+//! The commit log has a stream of records and one of the intents of reintegrations, and with
+//! write-back one of writes. Each member has an area for each. An entry goes to f + 1 members of
+//! one parity group, where f members may be lost: those with the least to do ([`places`]). While
+//! one entry is being written, all new records wait and are written together in the next entry: one
+//! sequential write for many records. Later the records reach their region's log in whole segments,
+//! as they do without a commit log.
 //!
 //! Invariants:
 //! - A stream has one entry being written at a time, so records become durable in their order. It
@@ -64,7 +64,8 @@ impl Logs {
         if !self.commits.orphans.is_empty() && durable.bitmap().all_resync_is_durable() {
             self.commits.adopt();
         }
-        if self.commits.release(!cx.roster.has_lost_writes()) {
+        let flushes_hold = !cx.roster.has_lost_writes() && !durable.is_unrecorded();
+        if self.commits.release(flushes_hold) {
             self.wake_commit_waiters(cx);
             return true;
         }

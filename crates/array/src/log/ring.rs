@@ -72,7 +72,7 @@ impl Entry {
     }
 }
 
-/// One of the two streams.
+/// One of the streams.
 #[derive(Debug)]
 pub(super) struct Ring {
     length: u64,

@@ -13,7 +13,7 @@ mod waiting;
 use std::path::PathBuf;
 
 use parlour_array::record::Recorded;
-use parlour_array::{Event, Geometry, Tuning};
+use parlour_array::{CommitPart, Event, Geometry, Tuning};
 use parlour_units::{Bytes, Duration, Instant, Member};
 
 use crate::backend::IoBackend;
@@ -202,5 +202,7 @@ fn retained(tuning: &Tuning, geometry: &Geometry) -> Bytes {
     } else {
         parlour_units::Sectors::ZERO
     };
-    (tuning.host_memory + tuning.scratch_memory + tuning.preread_cache + logs).bytes()
+    // A write that is staged takes at least half of its buffer.
+    let staged = geometry.commit_part(CommitPart::Writes).1 * 2;
+    (tuning.host_memory + tuning.scratch_memory + tuning.preread_cache + logs + staged).bytes()
 }

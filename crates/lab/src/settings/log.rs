@@ -28,7 +28,8 @@ pub struct LogSettings {
     #[arg(long, value_name = "SIZE")]
     pub log_track: Option<Size>,
     /// Acknowledge a short write when it is durable in the journal, which has this much room for
-    /// writes on each member, and put it in its place later [default: acknowledge it there]
+    /// writes on each member, and put it in its place later [default: acknowledge it when it is in
+    /// its place]
     #[arg(long, value_name = "SIZE")]
     pub write_back: Option<Size>,
 }

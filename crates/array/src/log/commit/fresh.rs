@@ -108,7 +108,7 @@ impl Logs {
         let needs = |part: &CommitPart| {
             let ring = log.part(*part);
             let owed = *part == CommitPart::Records && !log.given_up.is_empty() && log.waiting.is_empty();
-            let owed = owed || log.owes(*part) && cx.takes_no_writes();
+            let owed = owed || log.owes(*part);
             let owed = owed || log.forgets_with_mark(*part);
             let may = !durable.barrier() && !log.is_stuck(*part) && durable.has_looked(cx);
             let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
@@ -122,7 +122,7 @@ impl Logs {
         true
     }
 
-    /// Whether both streams have an entry of this session.
+    /// Whether all streams have an entry of this session.
     pub(crate) fn commit_log_is_begun(&self) -> bool {
         let streams = self.commits.streams.as_ref();
         !streams.is_some_and(|log| log.all().iter().any(|stream| stream.ring.is_fresh()))

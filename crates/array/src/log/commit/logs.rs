@@ -21,7 +21,7 @@ pub(in crate::log) const LONGEST: u64 = 6;
 /// So many records without payload are remembered in any case.
 const MANY_BARE: usize = 4_096;
 
-/// The commit log: two streams of entries, one of records and one of intents. Each entry stands on
+/// The commit log: streams of entries: records, intents, perhaps writes. Each entry stands on
 /// several members, in the same place of each member's area.
 #[derive(Debug, Default)]
 pub(crate) struct CommitLogs {
@@ -360,11 +360,12 @@ impl CommitLogs {
     }
 
     /// Forgets entries that no longer count. Returns whether there were any. Acknowledged writes
-    /// are forgotten only if all members `keep` what they were flushed with.
-    pub(in crate::log) fn release(&mut self, keep: bool) -> bool {
+    /// are forgotten only if flushes `hold`: if they are of all members, and believed after a
+    /// crash.
+    pub(in crate::log) fn release(&mut self, hold: bool) -> bool {
         let complete = self.complete;
         let streams = self.log().all_mut().iter_mut().zip(CommitPart::ALL);
-        let forgotten = streams.filter(|(_, part)| keep || *part != CommitPart::Writes);
+        let forgotten = streams.filter(|(_, part)| hold || *part != CommitPart::Writes);
         forgotten.fold(false, |any, (stream, _)| stream.ring.release(complete) | any)
     }
 

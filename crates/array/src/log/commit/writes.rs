@@ -30,7 +30,7 @@ pub(crate) enum EntryGate {
     Full,
     /// An empty entry was begun, which makes room.
     Marked,
-    /// No member is left for it.
+    /// No member is left that can take it, and after a crash would be believed.
     Nobody,
 }
 
@@ -71,7 +71,8 @@ impl Logs {
         if ring.is_writing() || ring.is_fresh() {
             return EntryGate::Later;
         }
-        if places(cx, durable, &log.full).is_empty() {
+        let nobody = places(cx, durable, &log.full).is_empty() || log.is_stuck(PART);
+        if nobody || durable.is_unrecorded() {
             return EntryGate::Nobody;
         }
         if ring.fits(length) && ring.used() + length.get() <= ring.length() / 4 * 3 {
@@ -111,8 +112,11 @@ impl Logs {
     pub(crate) fn write_entry_broken(&mut self, cx: &Context, failures: &[FailedAccess]) {
         self.commits.written(PART, false);
         self.commits.log().stream(PART).owed = true;
+        let gone = cx.only_members_lost(failures);
         let full = slots_that_failed(cx, failures);
-        self.commits.log().note_full(full);
+        let log = self.commits.log();
+        // If there is no other member to try, no entry is tried before members have come or gone.
+        log.stream(PART).stuck = !log.note_full(full) && !gone;
     }
 
     /// All that entry `number` holds is in its place, or in later entries that count. A flush that
@@ -153,7 +157,7 @@ impl Logs {
     /// can take its place.
     pub(crate) fn owes_writes(&mut self) -> bool {
         let stream = self.commits.log().stream(PART);
-        stream.owed && !stream.stuck
+        stream.owed && !stream.stuck && stream.ring.has_room_for_mark()
     }
 
     /// Whether entries of writes were found that the stage has not taken yet.

@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     /// Writes staged writes to the commit log.
     StageEntry { number: u64 },
     /// Reads an entry of writes that was found.
-    StageLoad,
+    StageLoad { number: u64 },
     /// Copies staged data into a host's buffer.
     StageRead { host: HostId },
     /// Flushes members before regions are marked clean.
@@ -92,7 +92,7 @@ impl Kind {
             | Kind::Flush { .. }
             | Kind::StageSums { .. }
             | Kind::StageEntry { .. }
-            | Kind::StageLoad
+            | Kind::StageLoad { .. }
             | Kind::StageRead { .. } => Owner::Hosts,
             Kind::Stripe(_) => Owner::Stripes,
             Kind::Append { .. }

@@ -7,7 +7,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::{Action, Operation, Repair};
+use parlour_array::{Action, Fault, LogCreation, Mode, Operation, Repair};
 use parlour_units::Sectors;
 
 /// What each sector may hold.
@@ -295,6 +295,51 @@ fn a_stop_leaves_nothing_in_the_stage() {
     let mut world = world.restart();
     assert_eq!(world.array.status().counters.destaged, 0);
     assert_eq!(world.read_now(1_000, 3).unwrap(), new);
+}
+
+/// Runs until nothing is pending, through the next few timeouts.
+fn rest(world: &mut World) {
+    for _ in 0..20 {
+        let before = world.handed_out;
+        while world.step() {
+            assert!(
+                world.handed_out < before + 20_000,
+                "accesses go on for ever: {:?}",
+                world.array.status()
+            );
+        }
+        let Some(due) = world.array.poll_timeout() else { return };
+        world.now = world.now.max(due);
+        world.array.handle_timeout(world.now);
+        world.drain();
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn nothing_waits_or_goes_on_for_ever_where_no_member_makes_anything_durable() {
+    let through = Setup { log: LogCreation { writes: None, ..setup().log }, ..setup() };
+    let faults = [Fault::Gone, Fault::Undurable].into_iter();
+    let cases = faults.flat_map(|fault| [setup(), through.clone()].map(|setup| (fault, setup)));
+    for (seed, (fault, setup)) in cases.cycle().take(40).enumerate() {
+        let mut world = World::new(&setup, SEED + seed as u64);
+        world.settle();
+        let old = payload(&mut Random(1), 3);
+        world.write_now(1_000, &old).unwrap();
+        let staged = payload(&mut Random(2), 3);
+        let tag = world.write(2_000, &staged);
+        (0..seed).for_each(|_| _ = world.step());
+        world.disks.iter_mut().for_each(|disk| disk.durable_writes_fail = Some(fault));
+        let small = world.write(1_001, &payload(&mut Random(3), 1));
+        let long = world.write(900, &payload(&mut Random(4), 200));
+        rest(&mut world);
+        let answered = [tag, small, long].map(|tag| world.done.contains_key(&tag));
+        assert_eq!(answered, [true; 3], "{fault:?}, {seed} steps");
+        world.array.stop(world.now);
+        world.drain();
+        rest(&mut world);
+        let ended = matches!(world.array.mode(), Mode::Stopped | Mode::Halted);
+        assert!(ended, "{fault:?}, {seed} steps: the stop never ends: {:?}", world.array.held());
+    }
 }
 
 /// Tests of the tests. A planted bug affects the whole process, so this module has no other test.

@@ -451,7 +451,49 @@ pub(crate) mod tests {
         (EntryHeader { number: 5, at: 24, tail: 3, previous: 4, content }, payload)
     }
 
+    /// An entry with writes of these lengths, and its payload.
+    fn writes(lengths: &[u64]) -> (EntryHeader, Vec<u8>) {
+        let mut payload: Vec<u8> = Vec::new();
+        let write = |(index, length): (usize, &u64)| {
+            let content: Vec<u8> = (0..length * 512).map(|byte| (byte as usize ^ index) as u8).collect();
+            let sums = key().checksums(&content).collect();
+            payload.extend(content);
+            StagedWrite { at: index as u64 * 100, sums }
+        };
+        let writes = lengths.iter().enumerate().map(write).collect();
+        let content = EntryContent { writes, ..EntryContent::default() };
+        (EntryHeader { number: 9, at: 80, tail: 3, previous: 8, content }, payload)
+    }
+
+    fn decoded(header: &EntryHeader, payload: &[u8]) -> Decoded {
+        EntryHeader::decode_start(&[header.encode(ARRAY, BLOCK), payload.to_vec()].concat(), ARRAY, &key())
+    }
+
+    #[test]
+    fn a_header_that_is_longer_than_its_content_is_none() {
+        let (header, payload) = writes(&[3, 8]);
+        let whole = header.encode(ARRAY, BLOCK);
+        let mut longer = Writer::new(whole.len() + 4_096);
+        longer.bytes(&WRITES_MAGIC).u32(0).u32((whole.len() as u32 + 4_096) / 512).bytes(&whole[16..]);
+        let longer = longer.sealed(CHECKSUM_AT);
+        assert_eq!(EntryHeader::decode_start(&longer, ARRAY, &key()), Decoded::Nothing);
+        assert_eq!(decoded(&header, &payload), Decoded::Entry(header));
+    }
+
     proptest! {
+        #[test]
+        fn writes_are_found_as_they_were_and_torn_ones_are_not(
+            lengths in vec(1..40_u64, 1..20),
+            torn in any::<proptest::sample::Index>(),
+        ) {
+            let (header, mut payload) = writes(&lengths);
+            prop_assert_eq!(decoded(&header, &payload), Decoded::Entry(header.clone()));
+            let most: u64 = lengths.iter().map(|length| write_length(Sectors::new(*length), BLOCK).get()).sum();
+            prop_assert!(header.length(BLOCK).get() <= most, "space is reserved for each by itself");
+            payload[torn.index(lengths.iter().sum::<u64>() as usize * 512)] ^= 1;
+            prop_assert_eq!(decoded(&header, &payload), Decoded::Nothing);
+        }
+
         #[test]
         fn an_entry_survives_encoding_and_a_damaged_one_is_not_believed(
             records in vec(drawn(), 0..6),

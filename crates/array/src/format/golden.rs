@@ -14,10 +14,10 @@ use parlour_units::{Region, Sector, Sectors, Slot, Unit};
 use crate::columns::Columns;
 use crate::format::bad_block_log::{BadBlockLog, Cause};
 use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
-use crate::format::commit_entry::{Change, Committed, EntryContent, EntryHeader, Intent};
+use crate::format::commit_entry::{Change, Committed, EntryContent, EntryHeader, Intent, StagedWrite};
 use crate::format::segment::{Header, Record, RecordKind};
 use crate::format::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Superblock};
-use crate::geometry::{Creation, Geometry, LogCreation};
+use crate::geometry::{Creation, Geometry, LogCreation, StoredGeometry};
 use crate::identity::Identity;
 use crate::organization::{Consistency, Organization};
 
@@ -25,7 +25,7 @@ const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);
 
 /// Each structure with something in each of its fields.
-fn structures() -> [(&'static str, Vec<u8>); 6] {
+fn structures() -> [(&'static str, Vec<u8>); 8] {
     [
         ("superblock", superblock().encode()),
         ("write-intent bitmap", map().encode(ARRAY, 4_096)),
@@ -33,6 +33,8 @@ fn structures() -> [(&'static str, Vec<u8>); 6] {
         ("bad-block log", list().encode(ARRAY, 3 << 32 | 1)),
         ("log segment header", header().encode(ARRAY, BLOCK)),
         ("commit log entry header", entry().encode(ARRAY, BLOCK)),
+        ("superblock of an array that writes back", writes_back().encode()),
+        ("header of an entry of writes", entry_of_writes().encode(ARRAY, BLOCK)),
     ]
 }
 
@@ -144,6 +146,18 @@ fn entry() -> EntryHeader {
         EntryContent { records: records.to_vec(), intents: vec![intent], ..EntryContent::default() };
     let (number, previous) = (2 << 40 | 3, 2 << 40 | 2);
     EntryHeader { number, at: 72, tail: 2 << 40 | 1, previous, content }
+}
+
+fn writes_back() -> Superblock {
+    let superblock = superblock();
+    let geometry = StoredGeometry { write_log: 0x0001_2340, ..superblock.geometry };
+    Superblock { geometry, ..superblock }
+}
+
+fn entry_of_writes() -> EntryHeader {
+    let write = |(at, count)| StagedWrite { at, sums: (0..count).map(|index: u64| !index).collect() };
+    let writes = [(640, 8), (1 << 40, 16)].map(write).to_vec();
+    EntryHeader { content: EntryContent { writes, ..EntryContent::default() }, ..entry() }
 }
 
 /// The structures in lines of 32 bytes; lines of zeroes are left out.

@@ -1,7 +1,7 @@
 //! Destaging: acknowledged writes go to their places, in batches, sorted by place. And what was
 //! found when the array was opened is read again.
 
-use parlour_units::{Sector, Sectors};
+use parlour_units::Sectors;
 
 use super::state::Hosts;
 use crate::columns::Columns;
@@ -32,10 +32,11 @@ impl Hosts {
             .map(|FoundEntry { header, .. }| Unread {
                 number: header.number,
                 at: header.at,
-                header: header.content.header_length(block).get(),
+                header: header.content.header_length(block),
                 writes: header.content.writes,
                 asked: Vec::new(),
                 buffer: None,
+                is_read: false,
             })
             .collect();
     }
@@ -56,24 +57,31 @@ impl Hosts {
         self.pump_parked(core) || self.pump_entry(core) || self.pump_destages(core)
     }
 
-    /// Reads the oldest entry that is still to be read.
+    /// Reads the oldest entries that are still to be read, several at once. Returns whether it did
+    /// anything.
     fn pump_unread(&mut self, core: &mut Core) -> bool {
-        let Some(unread) = self.stage.unread.front_mut() else { return false };
-        if unread.buffer.is_some() || !core.logs.may_read_writes() {
+        core.logs.may_read_writes()
+            && (0..self.stage.unread.len().min(READ_AT_ONCE)).any(|index| self.read_entry(core, index))
+    }
+
+    /// Begins to read an entry, if that has not begun. Returns whether it did anything.
+    fn read_entry(&mut self, core: &mut Core, index: usize) -> bool {
+        let unread = &mut self.stage.unread[index];
+        if unread.buffer.is_some() {
             return false;
         }
         let members = core.logs.members_with_writes(&core.cx, unread.number);
         let Some(member) = members.into_iter().find(|member| !unread.asked.contains(member)) else {
-            self.lose_unread(core);
-            return true;
+            // (What is staged keeps its order: an entry is given up when it is the oldest.)
+            return index == 0 && self.lose_unread(core);
         };
         unread.asked.push(member);
         let length = unread.writes.iter().fold(Sectors::ZERO, |sum, write| sum + write.length());
         let (start, area) = core.cx.geometry.commit_part(CommitPart::Writes);
-        let at = start + Sectors::new(unread.at % area.get()) + Sectors::new(unread.header);
+        let at = start + Sectors::new(unread.at % area.get()) + unread.header;
         let buffer = core.cx.buffers.take(length);
         unread.buffer = Some(buffer);
-        let id = core.cx.jobs.start(Kind::StageLoad, Class::Foreground);
+        let id = core.cx.jobs.start(Kind::StageLoad { number: unread.number }, Class::Foreground);
         let plan = &mut core.cx.jobs.get_mut(id).plan;
         let span = Span::new(Source::Buffer(buffer), Sectors::ZERO, length);
         plan.read(Target::Member(member), at, span);
@@ -84,59 +92,67 @@ impl Hosts {
         true
     }
 
-    /// An entry was read, and holds what was written: it is staged.
-    pub(super) fn unread_done(&mut self, core: &mut Core, id: JobId) {
+    /// An entry was read, and holds what was written. It is staged when all before it are.
+    pub(super) fn unread_done(&mut self, core: &mut Core, id: JobId, number: u64) {
         core.cx.jobs.end(id);
-        let Unread { number, writes, buffer, .. } = self.stage.unread.pop_front().expect("it was being read");
-        let buffer = buffer.expect("it was being read");
-        let mut start = Sectors::ZERO;
-        for write in writes {
-            let range = Range::new(Sector::new(write.at), write.length());
-            let staged = Staged { range, entry: number, buffer, start };
-            start += range.length();
-            self.stage.map.insert(&mut core.cx.buffers, staged);
+        self.unread(number).is_read = true;
+        while self.stage.unread.front().is_some_and(|unread| unread.is_read)
+            && let Some(Unread { number, writes, buffer: Some(buffer), .. }) = self.stage.unread.pop_front()
+        {
+            let mut start = Sectors::ZERO;
+            for write in writes {
+                let range = Range::of(&write);
+                self.stage.map.insert(&mut core.cx.buffers, Staged { range, entry: number, buffer, start });
+                start += range.length();
+            }
+            core.cx.buffers.release(buffer);
         }
-        core.cx.buffers.release(buffer);
-        self.has_read(core);
+        self.have_read(core);
     }
 
-    /// One entry less is to be read.
-    fn has_read(&mut self, core: &mut Core) {
+    /// Entry `number`, which is being read.
+    fn unread(&mut self, number: u64) -> &mut Unread {
+        let mut unread = self.stage.unread.iter_mut();
+        unread.find(|unread| unread.number == number).expect("an entry is on the list until it is staged")
+    }
+
+    /// There are fewer entries to be read.
+    fn have_read(&mut self, core: &mut Core) {
         self.end_entries(core);
         if self.stage.unread.is_empty() {
             core.cx.signal(Signal::ReadsMayGoOn);
         }
     }
 
-    /// No member has an entry any more that counts. The array is abandoned, unless it was opened
-    /// with force: then what the entry held is lost.
-    fn lose_unread(&mut self, core: &mut Core) {
-        let Some(Unread { number, writes, .. }) = self.stage.unread.pop_front() else { return };
-        for write in &writes {
-            let (at, length) = (Sector::new(write.at), write.length());
-            core.cx.events.push_back(Event::AcknowledgedLost { at, length });
-        }
+    /// No member has the oldest entry any more. The array is abandoned, unless it was opened with
+    /// force: then what the entry held is lost. Returns true.
+    fn lose_unread(&mut self, core: &mut Core) -> bool {
+        let Unread { number, writes, .. } = self.stage.unread.pop_front().expect("there is an oldest one");
+        let lost = |write| {
+            let range = Range::of(write);
+            Event::AcknowledgedLost { at: range.from, length: range.length() }
+        };
         if !self.stage.may_lose {
-            core.cx.mode = Mode::Halted;
-            return core.cx.effects.forget();
+            writes.iter().map(lost).for_each(|event| core.abandon(Mode::Halted, event));
+            return true;
         }
+        core.cx.events.extend(writes.iter().map(lost));
         // What older entries hold of these sectors does not come back.
         let buffer = core.cx.buffers.take(Sectors::new(1));
-        for write in &writes {
-            let range = Range::new(Sector::new(write.at), write.length());
+        for range in writes.iter().map(Range::of) {
             let staged = Staged { range, entry: number, buffer, start: Sectors::ZERO };
             self.stage.map.insert(&mut core.cx.buffers, staged);
             self.stage.map.destaged(&mut core.cx.buffers, range, number);
         }
         core.cx.buffers.release(buffer);
-        self.has_read(core);
+        self.have_read(core);
+        true
     }
 
     /// An entry could not be read: the next of its members is asked.
-    pub(super) fn unread_broken(&mut self, core: &mut Core, id: JobId) {
+    pub(super) fn unread_broken(&mut self, core: &mut Core, id: JobId, number: u64) {
         core.cx.jobs.end(id);
-        let unread = self.stage.unread.front_mut().expect("it was being read");
-        if let Some(buffer) = unread.buffer.take() {
+        if let Some(buffer) = self.unread(number).buffer.take() {
             core.cx.buffers.release(buffer);
         }
     }
@@ -171,7 +187,7 @@ impl Hosts {
         }
         // (A stop flushes by itself.)
         let stops = core.cx.mode == Mode::Stopping && self.stage.parked.is_empty();
-        (wanted || (idle || many) && !stops) && core.logs.flush_for_writes(&mut core.cx)
+        (wanted || (idle || many) && !stops) && core.logs.flush_for_writes(&mut core.cx, &core.durable)
     }
 
     /// Writes what is still to be destaged of a range to its place.
@@ -197,6 +213,9 @@ impl Hosts {
         }
     }
 }
+
+/// The most entries that are read at once.
+const READ_AT_ONCE: usize = 32;
 
 /// The most destages at once.
 fn at_once(core: &Core) -> usize {

@@ -70,7 +70,7 @@ impl Hosts {
             Kind::Flush { host, passed } => self.flush_done(core, id, host, passed),
             Kind::StageSums { host } => self.sums_done(core, id, host),
             Kind::StageEntry { number } => self.entry_done(core, id, number),
-            Kind::StageLoad => self.unread_done(core, id),
+            Kind::StageLoad { number } => self.unread_done(core, id, number),
             Kind::StageRead { host } => {
                 core.cx.jobs.end(id);
                 core.cx.signal(Signal::HostJobDone(host, Ok(())));
@@ -85,7 +85,7 @@ impl Hosts {
             Kind::Read { host } => self.read_broken(core, (id, host), failures),
             Kind::Flush { host, .. } => self.flush_broken(core, (id, host), failures),
             Kind::StageEntry { .. } => self.entry_broken(core, id, failures),
-            Kind::StageLoad => self.unread_broken(core, id),
+            Kind::StageLoad { number } => self.unread_broken(core, id, number),
             ref other => unreachable!("no host waits for {other:?}"),
         }
     }
@@ -108,12 +108,11 @@ impl Hosts {
             Operation::WriteZeroes { .. } | Operation::Trim => self.begin_change(core, host, request),
             Operation::Flush => {
                 core.cx.counters.host_flushes += 1;
-                if self.needs_no_flush(core) {
-                    return self.host_job_done(core, host, Ok(()));
+                if !self.needs_no_flush(core) {
+                    self.get(host).jobs += 1;
+                    self.flush_waiters.push(host);
+                    self.resume_hosts(core);
                 }
-                self.get(host).jobs += 1;
-                self.flush_waiters.push(host);
-                self.resume_hosts(core);
             }
         }
         self.host_job_done(core, host, Ok(()));

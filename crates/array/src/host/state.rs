@@ -2,7 +2,7 @@
 
 use crate::buffer::BufferId;
 use crate::code::UnitSet;
-use crate::columns::{Piece, Window};
+use crate::columns::{Columns, Piece, Window};
 use crate::context::Context;
 use crate::core::Core;
 use crate::effect::Class;
@@ -13,7 +13,7 @@ use crate::mode::Mode;
 use crate::plan::{Content, Span};
 use crate::read::Turns;
 use crate::request::{Completion, Request, RequestError};
-use crate::stage::{Range, Stage};
+use crate::stage::Stage;
 use crate::stripe::StripeWork;
 use parlour_units::{Duration, Instant, Sector, Sectors, Slot, Stripe};
 use std::collections::VecDeque;
@@ -39,8 +39,8 @@ pub(super) struct HostRequest {
     pub(super) wanted_only: bool,
     /// How often its read was begun again.
     pub(super) attempts: u32,
-    /// What this attempt of a read takes from the stage, in order.
-    pub(super) overlaid: Vec<Range>,
+    /// The parts of the payload that this attempt of a read takes from the stage.
+    pub(super) overlaid: Vec<Columns>,
     /// It is a write of the array's own, which destages data.
     pub(super) destages: bool,
 }

@@ -3,20 +3,20 @@
 
 use parlour_units::{Duration, Sectors};
 
-use super::state::{HostRequest, Hosts};
-use crate::columns::{Columns, Piece};
+use super::state::Hosts;
+use crate::columns::{Columns, Piece, uncovered};
 use crate::core::Core;
-use crate::effect::{Action, Class};
+use crate::effect::Class;
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::{CommitPart, StagedWrite, write_length};
 use crate::ids::{HostId, JobId};
 use crate::job::Kind;
-use crate::log::EntryGate;
+use crate::log::{EntryGate, flushes_hold};
 use crate::mode::Mode;
 use crate::plan::{Source, Span};
 use crate::request::{Operation, Request, RequestError};
 use crate::signal::Signal;
-use crate::stage::{Range, Stage, Staged, Waiting, uncovered};
+use crate::stage::{Range, Stage, Staged, Waiting};
 
 /// How long to wait before what could not be destaged is tried again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -49,17 +49,15 @@ impl Hosts {
             self.stage.pending.push((host, range));
             return self.start_sums(core, host, request);
         }
-        if self.is_hindered(core) && self.must_wait(core, range) {
+        if !self.must_wait(core, range) {
+            self.stage.passing.push((host, range));
+            self.pass_by(core, host, request);
+        } else if self.is_hindered(core) {
             self.get(host).error.get_or_insert(RequestError::Lost);
-            return;
-        }
-        if self.must_wait(core, range) {
+        } else {
             self.get(host).jobs += 1;
             self.stage.parked.push_back((host, range));
-            return;
         }
-        self.stage.passing.push((host, range));
-        self.pass_by(core, host, request);
     }
 
     /// Whether a request is a write that is staged: one that is not long and covers no whole
@@ -74,7 +72,6 @@ impl Hosts {
             && first >= last
             && write_length(request.length, cx.geometry.block()) * LONGEST_WRITE <= longest
             && cx.mode == Mode::Serving
-            && !cx.takes_no_writes()
             && self.fills_its_buffer(core, request)
             && self.stage.unread.is_empty()
             && !self.is_hindered(core)
@@ -105,14 +102,11 @@ impl Hosts {
     }
 
     /// Whether a request that passes by must wait: an older write of its sectors would come back
-    /// after a crash.
+    /// after a crash. (Entries of what is staged would be found, and so would all later ones.)
     fn must_wait(&self, core: &Core, range: Range) -> bool {
         let stage = &self.stage;
-        let older = stage.map.newest(range);
-        !stage.unread.is_empty()
-            || stage.is_pending(range)
-            || stage.map.staged(range).next().is_some()
-            || older.is_some_and(|entry| core.logs.writes_would_be_found(entry))
+        let found = |entry| core.logs.writes_would_be_found(entry);
+        !stage.unread.is_empty() || stage.is_pending(range) || stage.map.newest(range).is_some_and(found)
     }
 
     /// Computes the checksums of a write that is to be staged.
@@ -131,9 +125,8 @@ impl Hosts {
     pub(super) fn sums_done(&mut self, core: &mut Core, id: JobId, host: HostId) {
         let sums = std::mem::take(&mut core.cx.jobs.get_mut(id).checksums);
         core.cx.jobs.end(id);
-        let request = self.get(host).request;
-        let write = StagedWrite { at: request.at.get(), sums };
-        self.stage.waiting.push_back(Waiting { host, range: range_of(&request), write });
+        let write = StagedWrite { at: self.get(host).request.at.get(), sums };
+        self.stage.waiting.push_back(Waiting { host, write });
     }
 
     /// Writes the next entry, if writes wait for it. Returns whether it did anything.
@@ -151,7 +144,7 @@ impl Hosts {
         }
         let (mut count, mut length) = (0, Sectors::ZERO);
         for waiting in self.stage.waiting.iter().take(GROUP) {
-            let more = write_length(waiting.range.length(), block);
+            let more = write_length(waiting.write.length(), block);
             if count > 0 && length + more > most {
                 break;
             }
@@ -182,9 +175,9 @@ impl Hosts {
     fn start_entry(&mut self, core: &mut Core, count: usize) {
         let entry: Vec<Waiting> = self.stage.waiting.drain(..count).collect();
         let mut spans = Vec::with_capacity(count);
-        for Waiting { host, range, .. } in &entry {
+        for Waiting { host, write } in &entry {
             let (buffer, start) = self.host_buffer(*host).expect("a write has a payload");
-            spans.push(Span::new(Source::Buffer(buffer), start, range.length()));
+            spans.push(Span::new(Source::Buffer(buffer), start, write.length()));
         }
         let writes = entry.iter().map(|waiting| waiting.write.clone()).collect();
         self.stage.entry = entry;
@@ -199,7 +192,8 @@ impl Hosts {
         if !core.logs.write_entry_done() {
             return self.write_again(entry);
         }
-        for Waiting { host, range, .. } in entry {
+        for waiting in entry {
+            let (host, range) = (waiting.host, waiting.range());
             let (buffer, start) = self.host_buffer(host).expect("a write has a payload");
             let staged = Staged { range, entry: number, buffer, start };
             self.stage.map.insert(&mut core.cx.buffers, staged);
@@ -261,16 +255,16 @@ impl Hosts {
         if found.is_empty() {
             return;
         }
+        let in_payload = |range: Range| Columns::new(range.from - request.at, range.to - request.at);
         self.get(host).jobs += 1;
-        self.get(host).overlaid = found.iter().map(|staged| staged.range).collect();
+        self.get(host).overlaid = found.iter().map(|staged| in_payload(staged.range)).collect();
         let id = core.cx.jobs.start(Kind::StageRead { host }, Class::Foreground);
         for Staged { range, buffer, start, .. } in found {
             core.cx.buffers.hold(buffer);
             let job = core.cx.jobs.get_mut(id);
             job.held.push(buffer);
             let to = Span::new(Source::Host, range.from - request.at, range.length());
-            let from = Span::new(Source::Buffer(buffer), start, range.length());
-            job.plan.push(Action::Xor, &[to, from]);
+            job.plan.xor(to, [Span::new(Source::Buffer(buffer), start, range.length())]);
         }
         let payload = self.host_buffer(host);
         let turn = core.cx.roster.turn();
@@ -279,18 +273,16 @@ impl Hosts {
 
     /// Removes what this attempt of a read takes from the stage from the pieces that are read.
     pub(super) fn cut_staged(&mut self, host: HostId, found: &mut Vec<Piece>) {
-        let HostRequest { request, overlaid, .. } = self.get(host);
+        let overlaid = &self.get(host).overlaid;
         if overlaid.is_empty() {
             return;
         }
-        let whole = std::mem::take(found);
-        for piece in whole {
-            let place = request.at + piece.host;
-            for part in uncovered(Range::new(place, piece.columns.length()), overlaid) {
-                let skipped = part.from - place;
-                let from = piece.columns.from + skipped;
+        for piece in std::mem::take(found) {
+            let in_payload = Columns::new(piece.host, piece.host + piece.columns.length());
+            for part in uncovered(in_payload, overlaid) {
+                let from = piece.columns.from + (part.from - piece.host);
                 let columns = Columns::new(from, from + part.length());
-                found.push(Piece { columns, host: piece.host + skipped, ..piece });
+                found.push(Piece { columns, host: part.from, ..piece });
             }
         }
     }
@@ -299,8 +291,7 @@ impl Hosts {
     /// durable in the commit log.
     pub(super) fn needs_no_flush(&self, core: &Core) -> bool {
         let Stage { passed, flushed, .. } = self.stage;
-        let all_keep = !core.cx.roster.has_lost_writes() && !core.durable.is_unrecorded();
-        core.cx.geometry.writes_back() && passed == flushed && all_keep
+        core.cx.geometry.writes_back() && passed == flushed && flushes_hold(&core.cx, &core.durable)
     }
 
     /// One of the array's own writes, which destages data, has ended.
@@ -311,9 +302,7 @@ impl Hosts {
                 core.cx.counters.destaged += range.length().get();
                 self.stage.map.destaged(&mut core.cx.buffers, range, entry);
             }
-            Err(_) => {
-                self.stage.stuck = Some(core.cx.now + RETRY);
-            }
+            Err(_) => self.stage.stuck = Some(core.cx.now + RETRY),
         }
         core.cx.buffers.release(buffer);
         self.end_entries(core);

@@ -40,6 +40,7 @@ use self::logs::{CommitEntry, EntryName, GROUP, LONGEST};
 use parlour_units::{Sectors, Unit};
 
 use self::places::places;
+use self::writes::flushes_hold;
 use super::{Logs, Reservation, SegmentState};
 use crate::columns::Columns;
 use crate::context::Context;
@@ -64,8 +65,7 @@ impl Logs {
         if !self.commits.orphans.is_empty() && durable.bitmap().all_resync_is_durable() {
             self.commits.adopt();
         }
-        let flushes_hold = !cx.roster.has_lost_writes() && !durable.is_unrecorded();
-        if self.commits.release(flushes_hold) {
+        if self.commits.release(|| flushes_hold(cx, durable)) {
             self.wake_commit_waiters(cx);
             return true;
         }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use parlour_units::{Sector, Sectors};
 
 use crate::buffer::{BufferId, Buffers};
+use crate::format::commit_entry::StagedWrite;
 
 /// A range of sectors of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,10 @@ pub(crate) struct Range {
 impl Range {
     pub(crate) fn new(at: Sector, length: Sectors) -> Range {
         Range { from: at, to: at + length }
+    }
+
+    pub(crate) fn of(write: &StagedWrite) -> Range {
+        Range::new(Sector::new(write.at), write.length())
     }
 
     pub(crate) fn length(self) -> Sectors {

@@ -15,7 +15,7 @@ mod map;
 
 use std::collections::VecDeque;
 
-use parlour_units::{Instant, Member};
+use parlour_units::{Instant, Member, Sectors};
 
 use crate::buffer::BufferId;
 use crate::format::commit_entry::StagedWrite;
@@ -27,8 +27,13 @@ pub(crate) use map::{Range, StageMap, Staged};
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) host: HostId,
-    pub(crate) range: Range,
     pub(crate) write: StagedWrite,
+}
+
+impl Waiting {
+    pub(crate) fn range(&self) -> Range {
+        Range::of(&self.write)
+    }
 }
 
 /// An entry that was found when the array was opened, and whose payload is still to be read.
@@ -37,11 +42,14 @@ pub(crate) struct Unread {
     pub(crate) number: u64,
     /// Its start, counted in sectors since the stream was new.
     pub(crate) at: u64,
-    pub(crate) header: u64,
+    /// The length of its header.
+    pub(crate) header: Sectors,
     pub(crate) writes: Vec<StagedWrite>,
     /// Members that were asked for it.
     pub(crate) asked: Vec<Member>,
+    /// Where its payload is read to, or is.
     pub(crate) buffer: Option<BufferId>,
+    pub(crate) is_read: bool,
 }
 
 /// See the module.
@@ -107,9 +115,9 @@ impl Stage {
         self.pending.iter().any(|(_, other)| other.overlaps(range))
     }
 
-    /// Removes a write from those on their way. Returns whether it was one.
-    pub(crate) fn end_pending(&mut self, host: HostId) -> bool {
-        take(&mut self.pending, host).is_some()
+    /// A write is no longer on its way into an entry.
+    pub(crate) fn end_pending(&mut self, host: HostId) {
+        take(&mut self.pending, host);
     }
 
     /// A request that passed by has ended.
@@ -126,22 +134,6 @@ impl Stage {
     pub(crate) fn abandon(&mut self) {
         *self = Stage::default();
     }
-}
-
-/// The parts of `range` that are in none of `covered`, which are in order.
-pub(crate) fn uncovered(range: Range, covered: &[Range]) -> Vec<Range> {
-    let mut parts = Vec::new();
-    let mut from = range.from;
-    for other in covered.iter().filter(|other| other.overlaps(range)) {
-        if from < other.from {
-            parts.push(Range { from, to: other.from });
-        }
-        from = other.to;
-    }
-    if from < range.to {
-        parts.push(Range { from, to: range.to });
-    }
-    parts
 }
 
 fn take<T>(list: &mut Vec<(HostId, T)>, host: HostId) -> Option<T> {

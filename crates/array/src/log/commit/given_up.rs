@@ -32,6 +32,11 @@ impl Logs {
             cx.release_buffers(job);
             log.given_up.push((job, failures.to_vec()));
         }
+        // (No newer entry can be written before members have come or gone, and nobody waits for
+        // that.)
+        if log.is_stuck(CommitPart::Records) {
+            self.tell_given_up(cx, CommitPart::Records);
+        }
     }
 
     /// A newer entry is durable than those that were given up: their jobs are planned again for the

@@ -362,10 +362,10 @@ impl CommitLogs {
     /// Forgets entries that no longer count. Returns whether there were any. Acknowledged writes
     /// are forgotten only if flushes `hold`: if they are of all members, and believed after a
     /// crash.
-    pub(in crate::log) fn release(&mut self, hold: bool) -> bool {
+    pub(in crate::log) fn release(&mut self, hold: impl Fn() -> bool) -> bool {
         let complete = self.complete;
         let streams = self.log().all_mut().iter_mut().zip(CommitPart::ALL);
-        let forgotten = streams.filter(|(_, part)| hold || *part != CommitPart::Writes);
+        let forgotten = streams.filter(|(_, part)| *part != CommitPart::Writes || hold());
         forgotten.fold(false, |any, (stream, _)| stream.ring.release(complete) | any)
     }
 

@@ -138,6 +138,12 @@ impl Durable {
         self.superblocks.has_begun() || !cx.writes
     }
 
+    /// Whether a flush is one of all members that count after a crash: none that stands has failed
+    /// to flush, and it is recorded which members are excluded.
+    pub(crate) fn flushes_hold(&self, cx: &Context) -> bool {
+        !cx.roster.has_lost_writes() && !self.is_unrecorded()
+    }
+
     /// Requests a write of all superblocks.
     pub(crate) fn record_change(&mut self, cx: &Context) {
         self.superblocks.record_change(cx);

@@ -22,7 +22,7 @@ impl Hosts {
         }
         let passed = self.stage.passed;
         for host in std::mem::take(&mut self.flush_waiters) {
-            if core.cx.roster.has_lost_writes() || core.durable.is_unrecorded() {
+            if !core.durable.flushes_hold(&core.cx) {
                 core.cx.signal(Signal::HostJobDone(host, Err(RequestError::Lost)));
                 continue;
             }
@@ -54,7 +54,7 @@ impl Hosts {
     /// All members that had unflushed writes were flushed.
     pub(crate) fn flush_done(&mut self, core: &mut Core, id: JobId, host: HostId, passed: u64) {
         core.cx.jobs.end(id);
-        if core.durable.barrier() || core.cx.roster.has_lost_writes() || core.durable.is_unrecorded() {
+        if core.durable.barrier() || !core.durable.flushes_hold(&core.cx) {
             // A member failed meanwhile, perhaps because it could not flush, and would be believed
             // after a crash.
             self.flush_waiters.push(host);

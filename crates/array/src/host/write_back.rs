@@ -11,7 +11,7 @@ use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::{CommitPart, StagedWrite, write_length};
 use crate::ids::{HostId, JobId};
 use crate::job::Kind;
-use crate::log::{EntryGate, flushes_hold};
+use crate::log::EntryGate;
 use crate::mode::Mode;
 use crate::plan::{Source, Span};
 use crate::request::{Operation, Request, RequestError};
@@ -291,7 +291,7 @@ impl Hosts {
     /// durable in the commit log.
     pub(super) fn needs_no_flush(&self, core: &Core) -> bool {
         let Stage { passed, flushed, .. } = self.stage;
-        core.cx.geometry.writes_back() && passed == flushed && flushes_hold(&core.cx, &core.durable)
+        core.cx.geometry.writes_back() && passed == flushed && core.durable.flushes_hold(&core.cx)
     }
 
     /// One of the array's own writes, which destages data, has ended.

@@ -40,7 +40,6 @@ use self::logs::{CommitEntry, EntryName, GROUP, LONGEST};
 use parlour_units::{Sectors, Unit};
 
 use self::places::places;
-use self::writes::flushes_hold;
 use super::{Logs, Reservation, SegmentState};
 use crate::columns::Columns;
 use crate::context::Context;
@@ -65,7 +64,7 @@ impl Logs {
         if !self.commits.orphans.is_empty() && durable.bitmap().all_resync_is_durable() {
             self.commits.adopt();
         }
-        if self.commits.release(|| flushes_hold(cx, durable)) {
+        if self.commits.release(|| durable.flushes_hold(cx)) {
             self.wake_commit_waiters(cx);
             return true;
         }

@@ -58,7 +58,7 @@ mod writes;
 
 pub(crate) use append::closing::Closing;
 pub(crate) use commit::logs::{CommitEntry, EntryName, Waiting};
-pub(crate) use commit::writes::{EntryGate, flushes_hold};
+pub(crate) use commit::writes::EntryGate;
 pub(crate) use load::headers::Load;
 pub(crate) use logging::Logging;
 pub(crate) use logs::Logs;

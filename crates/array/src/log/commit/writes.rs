@@ -34,11 +34,6 @@ pub(crate) enum EntryGate {
     Nobody,
 }
 
-/// Whether a flush is one of all members, and is believed after a crash.
-pub(crate) fn flushes_hold(cx: &Context, durable: &Durable) -> bool {
-    !cx.roster.has_lost_writes() && !durable.is_unrecorded()
-}
-
 fn name(number: u64) -> EntryName {
     EntryName { part: PART, number }
 }
@@ -191,7 +186,7 @@ impl Logs {
     /// Flushes the members, if that lets entries of writes be forgotten. Returns whether it began.
     pub(crate) fn flush_for_writes(&mut self, cx: &mut Context, durable: &Durable) -> bool {
         let wants = self.commits.log().part(PART).wants_flush();
-        let wants = wants && !self.commits.flushing && flushes_hold(cx, durable);
+        let wants = wants && !self.commits.flushing && durable.flushes_hold(cx);
         if wants {
             self.start_commit_flush(cx);
         }

@@ -404,8 +404,10 @@ impl Durable {
         let Written::Counts { recorded } = self.superblocks.end(cx, id, failures) else { return None };
         self.superblocks.report_rebuilt(cx);
         let awaits = cx.roster.awaits_members() || cx.roster.has_lost_writes();
-        // (If the array is being stopped, the next opening forgets what absent members lacked.)
-        if self.superblocks.is_current() && cx.mode == Mode::Serving && !awaits {
+        // (The superblocks of an opening repeat the members as they were found. If the array is
+        // being stopped, the next opening forgets what absent members lacked.)
+        let records = self.superblocks.is_current() && !self.superblocks.is_opening();
+        if records && cx.mode == Mode::Serving && !awaits {
             self.bitmap.forget_out_of_sync();
         }
         let begins = self.superblocks.step_opening(cx);

@@ -160,13 +160,13 @@ fn tests_of_tests(copy: &Path) -> Command {
         "damaged",
         "durability",
         "excluded",
+        "journal",
         "layouts",
         "planted",
         "planted_exhaustive",
         "starved",
         "unreadable",
         "whole_stripes",
-        "write_back",
     ];
     // The command names the whole workspace. With fewer packages, cargo would choose other features
     // for common dependencies, and build them again.

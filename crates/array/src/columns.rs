@@ -77,6 +77,13 @@ pub(crate) fn uncovered(columns: Columns, covered: &[Columns]) -> Vec<Columns> {
     parts
 }
 
+/// The range from the first to the last column that pieces touch.
+pub(crate) fn hull(pieces: &[Piece]) -> Option<Columns> {
+    let from = pieces.iter().map(|piece| piece.columns.from).min()?;
+    let to = pieces.iter().map(|piece| piece.columns.to).max()?;
+    Some(Columns::new(from, to))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

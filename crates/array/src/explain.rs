@@ -255,13 +255,13 @@ impl<'a> Case<'a> {
         let content = Content::Host;
         let region = self.layout().region_of(window.stripe).0;
         let log_stands = self.geometry.log_slots(region).all(|slot| !self.failed.contains(&slot));
-        let method = update::goes_to_log(self.geometry, log_stands, self.failed.is_empty()).then(|| {
+        let method = update::is_recorded(self.geometry, log_stands, self.failed.is_empty()).then(|| {
             let known = self.simulated.old_data_known;
             update::method(builder, view, (&pieces, content), self.tuning, known)
         });
         // A record without payload only cancels earlier records, and here the log has none of the
         // stripe.
-        let logged = method.filter(|method| !method.is_bare());
+        let logged = method.filter(|method| self.geometry.is_logged() && !method.is_bare());
         let fragments = logged.map_or_else(Vec::new, |method| builder.fragments(view, &pieces, method));
         let write = StripeWrite { pieces: &pieces, content, durable: false };
         let mut plan = Plan::default();
@@ -288,9 +288,16 @@ impl<'a> Case<'a> {
             ));
         }
         if let Some(copies) = commit {
+            let records = match method {
+                Some(LogMethod::Overwrite) => {
+                    "anything is written, the new content of all units that change is"
+                }
+                Some(LogMethod::Cancel) => "anything is written, the checksums of all units are",
+                _ => "new data is written, its records and the checksums of old and new are",
+            };
             notes.push(format!(
-                "before new data is written, its records and the checksums of old and new are made durable in the commit log, on \
-                 {copies} members with little to do, in one access to each for all writes that wait"
+                "before {records} made durable in the commit log, on {copies} members with little to do, in one access to each \
+                 for all writes that wait"
             ));
         } else if method.is_some_and(LogMethod::is_bare) {
             notes.push(

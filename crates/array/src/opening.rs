@@ -57,7 +57,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
     let map =
         StoredBitmap { sequence: 1, dirty: Bits::new(regions), resync, out_of_sync: Bits::new(regions) };
     let bitmap_bytes = map.encode(new.array, geometry.bitmap_length().bytes().as_usize());
-    let table_bytes = geometry.layout().logs().map(|_| {
+    let table_bytes = geometry.records_updates().then(|| {
         let table = vec![TableEntry::default(); regions as usize];
         encode_table(&table, 1, new.array, geometry.table_length().bytes().as_usize())
     });
@@ -154,9 +154,9 @@ impl Array {
         let mut map = assembly.newest_bitmap(&opening.bitmaps);
         let (table, table_sequence) = assembly.newest_table(&opening.tables);
         let table = table.unwrap_or_default();
-        let logged = geometry.layout().logs().is_some();
+        let recorded = geometry.records_updates();
         let redo = geometry.is_journaled() && !table.is_empty();
-        if !superblock.clean && !redo || logged && table.is_empty() {
+        if !superblock.clean && !redo || recorded && table.is_empty() {
             map.resync.merge(&map.dirty);
         }
         commits.resize_with(usize::from(geometry.members()), CommitLogContent::default);
@@ -170,7 +170,9 @@ impl Array {
         if may_lack_writes(assembly, &found, &unread) && !*force {
             return Err(AssemblyError::AcknowledgedMayBeLost);
         }
+        let mut trusted = map.resync.clone();
         let starts_over = trust(assembly, *force, &mut map)?;
+        map.resync.iter().for_each(|region| trusted.clear(region));
         let live = (superblock.clean || redo) && geometry.layout().logs().is_some() && map.dirty.count() > 0;
         if *read_only && assembly.is_degraded() && live {
             return Err(AssemblyError::ReadOnlyNeedsWriting);
@@ -180,7 +182,7 @@ impl Array {
         }
         let session_number = superblock.session_number + 1;
         let first_sequence = first_sequence(session_number);
-        let logs = open_logs(&opening, &map, table, found, first_sequence);
+        let logs = open_logs(&opening, (&map, &trusted), table, found, first_sequence);
         if *read_only && (logs.is_to_be_recovered() || logs.hold_found_writes()) {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
         }
@@ -395,11 +397,13 @@ fn unrecoverable(assembly: &Assembly, damaged: bool, map: &mut StoredBitmap) {
     regions.into_iter().for_each(|region| map.resync.set(region));
 }
 
+/// `trusted` are regions whose check units are taken to fit by definition.
+///
 /// After a clean shutdown the logs of dirty regions are still to be read. Otherwise they are void,
 /// unless the array has a commit log: then their records are to be redone.
 fn open_logs(
     opening: &Opening,
-    map: &StoredBitmap,
+    (map, trusted): (&StoredBitmap, &Bits),
     table: Vec<TableEntry>,
     found: FoundLog,
     first_sequence: u64,
@@ -416,11 +420,15 @@ fn open_logs(
         // when it has followed.
         map.resync.iter().for_each(|region| table[region.as_usize()] = nothing);
     }
+    if !geometry.is_logged() {
+        // What was recorded there may be older than what stands there.
+        trusted.iter().for_each(|region| table[region.as_usize()] = nothing);
+    }
     let mut logs = Logs::new(geometry, tuning, first_sequence, &table);
-    if !logs.exist() {
+    if !geometry.records_updates() {
         return logs;
     }
-    if whole {
+    if whole && logs.have_positions() {
         for region in map.dirty.iter().filter(|region| !map.resync.get(*region)) {
             logs.load_later(region);
         }

@@ -18,17 +18,17 @@ pub use crate::read::ReadChoice;
 pub use crate::update::Update;
 pub use refused::RefusedCombination;
 
-/// The effect of a crash if parity updates are logged.
+/// The effect of a crash on data and parity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Consistency {
-    /// Records are buffered, and the data is overwritten at once. After a crash, regions that were
-    /// being written are resynced from their data (the papers' behaviour).
+    /// Data is overwritten at once; records of updates, if these are logged, are buffered. After a
+    /// crash, regions that were being written are resynced from their data (the papers' behaviour).
     #[default]
     #[serde(alias = "resync")]
     Bitmap,
-    /// No data is overwritten before its record is durable. After a crash records are redone, and
-    /// no parity is computed anew.
+    /// Nothing is overwritten before a record of the change is durable. After a crash records are
+    /// redone, and no parity is computed anew.
     #[serde(alias = "logged")]
     Journal,
 }
@@ -80,9 +80,9 @@ impl Organization {
         self.update.is_logged()
     }
 
-    /// Whether arrays may have this consistency: the journal consists of logged updates.
+    /// Whether arrays may have this consistency: a journal is for parity, in its place or logged.
     pub fn takes(self, consistency: Consistency) -> bool {
-        self.is_logged() || !consistency.is_journal()
+        !consistency.is_journal() || self.keeps_parity() && !self.floats()
     }
 
     /// Whether units are written to a free position.

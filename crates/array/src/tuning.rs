@@ -125,12 +125,9 @@ impl Tuning {
         Merging { longest: self.longest_access, gap: self.read_through }
     }
 
-    /// How full-stripe writes use the logs of an array.
-    ///
-    /// # Panics
-    /// If the array has no logs.
+    /// How full-stripe writes are recorded.
     pub(crate) fn large_write(&self, geometry: &Geometry) -> LargeWrite {
-        let logs = geometry.layout().logs().expect("only a layout with logs is asked");
+        let Some(logs) = geometry.layout().logs() else { return LargeWrite::Cancel };
         let parity = u64::from(logs.shape().stripes) * geometry.layout().unit_length().get();
         let short = u64::from(logs.segments()) * logs.shape().segment < parity;
         let usual = if short || geometry.is_journaled() { LargeWrite::Cancel } else { LargeWrite::Overwrite };

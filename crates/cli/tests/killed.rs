@@ -112,18 +112,23 @@ fn lose(array: &Array, place: usize, wipe: bool) {
 
 #[test]
 fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member("--consistency journal");
+    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--consistency journal");
+}
+
+#[test]
+fn a_killed_raid5_with_a_journal_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost_with_a_member(RAID5, "--consistency journal");
 }
 
 #[test]
 fn a_killed_array_that_writes_back_and_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member("--write-back 1MiB");
+    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--write-back 1MiB");
 }
 
 /// The environment variable PARLOUR_ROUNDS sets the number of rounds.
-fn nothing_flushed_is_lost_with_a_member(create: &str) {
+fn nothing_flushed_is_lost_with_a_member(row: Row, create: &str) {
     let told = std::env::var("PARLOUR_ROUNDS").ok().map(|rounds| rounds.parse().expect("a number"));
-    let mut array = Array::new(PARITY_LOGGING, MEBIBYTES, create, THREADS);
+    let mut array = Array::new(row, MEBIBYTES, create, THREADS);
     for round in 1..=told.unwrap_or(LOSSES) {
         write_until_killed(&mut array, round, 5 + round % 16);
         let (place, wipe) = (round * 3 % 5, round % 2 == 0);

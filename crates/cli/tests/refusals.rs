@@ -227,12 +227,16 @@ fn settings_that_do_not_suit_the_organization_are_refused() {
         ("create -o raid5 --size 64MiB --read primary a b c", "--read primary is not for raid5"),
         ("create -o raid1 --size 64MiB --copies 2 a b c", "--copies is for raid01, raid10 and raid10-far"),
         (
-            "create -o raid5 --size 64MiB --consistency journal a b c",
-            "and raid5 has none; use --organization",
+            "create -o raid1 --size 64MiB --consistency journal a b c",
+            "and raid1 has none that stays in its place; use raid4, raid5 or parity-logging",
         ),
         (
             "create -o raid0 --size 64MiB --consistency journal a b c",
-            "and raid0 has none; use --organization",
+            "and raid0 has none that stays in its place; use raid4, raid5 or parity-logging",
+        ),
+        (
+            "create -o raid5 --size 64MiB --write-back 1MiB a b c",
+            "write-back is for arrays with consistency = journal",
         ),
         (
             "layout -o raid10 --members 4 --consistency journal",
@@ -249,7 +253,7 @@ fn settings_that_do_not_suit_the_organization_are_refused() {
 fn a_consistency_that_a_file_asks_for_in_vain_is_refused() {
     let bench = Workbench::new();
     for (text, told) in [
-        ("[array]\norganization = \"raid4\"\nconsistency = \"journal\"\n", "and raid4 has none"),
+        ("[array]\norganization = \"raid10\"\nconsistency = \"journal\"\n", "and raid10 has none"),
         (
             "[array]\nconsistency = \"jurnal\"\n",
             "parlour.toml:2: consistency: 'jurnal' is none of the choices; did you mean 'journal'?",

@@ -221,6 +221,15 @@ fn the_consistency_is_shown_wherever_the_organization_is() {
     assert_eq!(json(&bench.succeed("status . --json"))["consistency"], "bitmap");
     bench.succeed("create -o raid5 --force a b c d e");
     assert!(!bench.succeed("status .").contains("consistency"));
+    bench.succeed("create -o raid5 --consistency journal --force a b c d e");
+    for command in ["examine a", "status .", "layout .", "explain write 0 4KiB ."] {
+        let told = bench.succeed(command);
+        assert!(told.contains("raid5 (left-symmetric), consistency journal"), "{told}");
+    }
+    let served = bench.serve("serve . --unix nbd.sock");
+    let told = bench.succeed("status .");
+    assert!(told.contains("layout: raid5, consistency journal, 5 members"), "{told}");
+    served.stop();
 }
 
 #[test]

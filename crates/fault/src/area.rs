@@ -96,11 +96,11 @@ impl Area {
     pub(crate) fn places(self, geometry: &Geometry, member_length: Sectors) -> Vec<(Sector, Sectors)> {
         let both =
             |at: &dyn Fn(usize) -> Sector, length: Sectors| [0, 1].map(|bank| (at(bank), length)).to_vec();
-        let logs = geometry.layout().logs().is_some();
+        let tables = geometry.records_updates();
         match self {
             Area::Superblock => both(&|bank| Geometry::superblocks_at(member_length)[bank], SUPERBLOCK),
             Area::Bitmap => both(&|bank| geometry.bitmap_at(bank), geometry.bitmap_length()),
-            Area::Table if logs => both(&|bank| geometry.table_at(bank), geometry.table_length()),
+            Area::Table if tables => both(&|bank| geometry.table_at(bank), geometry.table_length()),
             Area::BadBlockLog => (0..2).filter_map(|bank| geometry.bad_block_log_at(bank)).collect(),
             Area::CommitLog if geometry.is_journaled() => {
                 geometry.commit_parts().iter().map(|part| geometry.commit_part(*part)).collect()

@@ -65,11 +65,11 @@ pub(crate) fn bitmaps(disks: &[Disk], members: &[Option<usize>], geometry: &Geom
     banks(disks, members, |bank| geometry.bitmap_at(bank), geometry.bitmap_length())
 }
 
-/// The tables of these members; none if the array has no logs.
+/// The tables of these members; none if the array records no updates.
 pub(crate) fn tables(disks: &[Disk], members: &[Option<usize>], geometry: &Geometry) -> Vec<Banks> {
-    match geometry.layout().logs() {
-        Some(_) => banks(disks, members, |bank| geometry.table_at(bank), geometry.table_length()),
-        None => Vec::new(),
+    match geometry.records_updates() {
+        true => banks(disks, members, |bank| geometry.table_at(bank), geometry.table_length()),
+        false => Vec::new(),
     }
 }
 

@@ -38,6 +38,10 @@ pub(crate) struct Load {
     pub(crate) long: u64,
 }
 
+/// Tells the choice of a consistency for parity in its place from other choices that are drawn
+/// apart.
+const IN_PLACE: u64 = 0x6a6f_7572_6e61_6c00;
+
 /// The first organizations of the table, from which one is drawn if none is given. Drawing later
 /// ones too would change the runs of existing seeds.
 const DRAWN: usize = 8;
@@ -58,6 +62,10 @@ impl Options {
             if row.organization.is_logged() {
                 let both = [Consistency::Bitmap, Consistency::Journal, Consistency::Journal];
                 creation.consistency = consistency.unwrap_or_else(|| random.pick(&both));
+            } else if row.organization.takes(Consistency::Journal) {
+                let mut apart = Random::new(random.clone().next() ^ IN_PLACE);
+                let both = [Consistency::Bitmap, Consistency::Journal];
+                creation.consistency = consistency.unwrap_or_else(|| apart.pick(&both));
             }
             draw_apart(random, &mut tuning, &mut creation);
             // An impossible array is drawn again.

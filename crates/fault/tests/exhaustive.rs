@@ -76,6 +76,7 @@ fn no_cut_breaks_a_promise() {
         subject("raid1", Consistency::Bitmap, 3),
         subject("parity-logging", Consistency::Bitmap, 4),
         subject("parity-logging", Consistency::Journal, 4),
+        subject("raid5", Consistency::Journal, 3),
         in_place("in place in regions", LayoutChoice::Regions, 4),
         in_place("in place in cylinders", LayoutChoice::Cylinders, 3),
     ]);

@@ -195,7 +195,7 @@ fn read_metadata(inputs: &mut OpeningInputs, assembly: &Assembly, drives: &[Memb
         member.metadata.holds_any(area.0, area.1).then(|| read(member, area)).flatten()
     };
     inputs.bitmaps = banks(&read, &|bank| (geometry.bitmap_at(bank), geometry.bitmap_length()));
-    if geometry.layout().logs().is_some() {
+    if geometry.records_updates() {
         inputs.tables = banks(&read, &|bank| (geometry.table_at(bank), geometry.table_length()));
     }
     if let Some((first, length)) = geometry.bad_block_log_at(0) {

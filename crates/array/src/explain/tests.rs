@@ -222,3 +222,19 @@ fn what_the_array_would_refuse_is_refused() {
     assert_eq!(refused(Sectors::ZERO, 8, &[5]), ExplainError::NoSuchMember(5, 4));
     assert_eq!(refused(Sectors::ZERO, 8, &[0, 1]), ExplainError::Lost { stripe: 0 });
 }
+
+#[test]
+fn with_a_journal_raid_5_records_new_content_of_data_and_parity_before_it_writes_them() {
+    let geometry = geometry_with("raid5", 4, Consistency::Journal);
+    let small = write(&geometry, (0.0, 0.25), &[]);
+    assert_eq!(strategies(&small), ["read-modify-write"]);
+    assert_eq!((small.plans[0].phases.len(), small.accesses), (4, 6), "{:?}", steps(&small));
+    assert!(matches!(small.plans[0].phases[2][..], [ExplainedStep::Commit { copies: 2 }]));
+    let notes = small.plans[0].notes.join(" ");
+    assert!(notes.contains("new content of all units that change"), "{notes}");
+    // A missing member changes what is written, not what is recorded first.
+    let degraded = write(&geometry, (0.0, 0.25), &[0]);
+    assert!(steps(&degraded).iter().any(|step| step.contains("commit")), "{:?}", steps(&degraded));
+    let whole = write(&geometry, (0.0, 3.0), &[]);
+    assert_eq!(whole.accesses, 2 + 4, "{:?}", steps(&whole));
+}

@@ -57,7 +57,7 @@ pub(crate) struct Committed {
     pub(crate) record: Record,
     /// For an update: one change for each sector of its columns. For a cancelled stripe: one for
     /// each sector of its columns in each unit, unit by unit, in which the old checksum has no
-    /// meaning. For a stripe that became zeroes: none.
+    /// meaning. For a stripe that became zeroes, and for a check unit on no member: none.
     pub(crate) changes: Vec<Change>,
 }
 
@@ -342,7 +342,7 @@ fn decode_record(from: &mut Reader<'_>, header: usize) -> Option<Committed> {
     let changes = decode_changes(from, count, header)?;
     let sound = match kind {
         RecordKind::Cancel => (count as u64).is_multiple_of(length.get().max(1)),
-        RecordKind::Zero => count == 0,
+        RecordKind::Zero | RecordKind::Void => count == 0,
         RecordKind::Update | RecordKind::Overwrite => count as u64 == length.get(),
     };
     let digest = payload_digest(kind, &changes);
@@ -364,10 +364,10 @@ fn decode_write(from: &mut Reader<'_>, header: usize) -> Option<StagedWrite> {
 }
 
 /// The digest of a record's payload. The payload is the difference of old and new content in
-/// `changes`.
+/// `changes`; if old is nothing (0), it is the new content.
 pub(crate) fn payload_digest(kind: RecordKind, changes: &[Change]) -> u32 {
     match kind {
-        RecordKind::Cancel | RecordKind::Zero => 0,
+        RecordKind::Cancel | RecordKind::Zero | RecordKind::Void => 0,
         RecordKind::Update | RecordKind::Overwrite => {
             digest(changes.iter().map(|change| change.old ^ change.new))
         }
@@ -406,11 +406,11 @@ pub(crate) mod tests {
     type Drawn = (u64, u32, u16, u8, u64, u64);
 
     fn drawn() -> impl Strategy<Value = Drawn> {
-        (any::<u64>(), any::<u32>(), any::<u16>(), 0..4_u8, 1..20_u64, 0..50_u64)
+        (any::<u64>(), any::<u32>(), any::<u16>(), 0..5_u8, 1..20_u64, 0..50_u64)
     }
 
     fn kind(number: u8) -> RecordKind {
-        RecordKind::decode(number.into()).expect("there are four")
+        RecordKind::decode(number.into()).expect("there are five")
     }
 
     /// An entry with these records and intents, and its payload.
@@ -423,7 +423,7 @@ pub(crate) mod tests {
             let (unit, kind) = (Unit::new(unit), kind(of_kind));
             let changes: Vec<Change> = match kind {
                 RecordKind::Cancel => (0..2 * length).map(change).collect(),
-                RecordKind::Zero => Vec::new(),
+                RecordKind::Zero | RecordKind::Void => Vec::new(),
                 RecordKind::Update | RecordKind::Overwrite => {
                     let content: Vec<u8> = (0..length * 512).map(|byte| (byte ^ sequence) as u8).collect();
                     let sums: Vec<u64> = key().checksums(&content).collect();

@@ -21,13 +21,17 @@ const RECORD_BYTES: usize = 32;
 pub(crate) enum RecordKind {
     /// Old data ⊕ new data: to be xored into the parity.
     Update,
-    /// New parity: replaces the parity and all that was logged before.
+    /// New content. In a region's log: of parity, and replaces all that was logged before. In the
+    /// commit log of an array that updates parity in place: of any unit.
     Overwrite,
     /// Parity was written in place: earlier records of the stripe no longer count.
     Cancel,
     /// All units became zeroes, including the parity: earlier records of the stripe no longer
     /// count.
     Zero,
+    /// A check unit changed that was on no member: earlier records of it no longer count. Only in a
+    /// commit log.
+    Void,
 }
 
 impl RecordKind {
@@ -37,6 +41,7 @@ impl RecordKind {
             1 => RecordKind::Overwrite,
             2 => RecordKind::Cancel,
             3 => RecordKind::Zero,
+            4 => RecordKind::Void,
             _ => return None,
         })
     }
@@ -44,6 +49,12 @@ impl RecordKind {
     /// Whether a record of this kind has a payload for the parity.
     pub(crate) fn has_payload(self) -> bool {
         matches!(self, RecordKind::Update | RecordKind::Overwrite)
+    }
+
+    /// Whether its redo after a crash would undo what was written since without a record. (A
+    /// difference is added only to content that fits its checksums.)
+    pub(crate) fn overrules(self) -> bool {
+        self != RecordKind::Update
     }
 }
 
@@ -54,7 +65,7 @@ pub(crate) struct Record {
     pub(crate) sequence: u64,
     /// Number of the stripe in its region.
     pub(crate) stripe: u32,
-    /// The unit that was written; the check unit for new parity.
+    /// The unit that was written; the check unit for new parity in a log.
     pub(crate) unit: Unit,
     pub(crate) kind: RecordKind,
     pub(crate) columns: Columns,

@@ -148,9 +148,12 @@ pub enum CreationError {
     /// The log ratio is not usable.
     #[error("a log of {0} times the parity (A) is not possible: use more than 0 and at most 16")]
     BadRatio(f64),
-    /// `journal` needs an organization with logs.
-    #[error("consistency = journal is for organizations that log parity updates; this one has no log")]
-    NothingLogged,
+    /// `journal` needs parity.
+    #[error(
+        "consistency = journal is for organizations with parity that stays in its place, in the log or beside the data; use \
+         consistency = bitmap"
+    )]
+    NoParityToRecord,
     /// Write-back needs a journal.
     #[error("write-back is for arrays with consistency = journal: acknowledged writes stand there")]
     NothingToWriteBackFrom,
@@ -202,7 +205,7 @@ impl Creation {
         }
         let group_members = check_members(creation)?;
         if !creation.organization.takes(creation.consistency) {
-            return Err(CreationError::NothingLogged);
+            return Err(CreationError::NoParityToRecord);
         }
         let journaled = creation.consistency.is_journal();
         let commit_log = if journaled { commit_log(creation, group_members) } else { Sectors::ZERO };
@@ -210,6 +213,8 @@ impl Creation {
             let (unit, commit_log) = (creation.unit.bytes(), commit_log.bytes());
             return Err(CreationError::UnitTooLargeToLog { unit, commit_log });
         }
+        let logged = creation.organization.is_logged();
+        let intents = intent_log(commit_log, creation.block, logged);
         // The data area begins at the start of a cylinder of the member.
         let grain = cylinder.map_or(ALIGNMENT, Cylinder::length);
         let write_log = check_write_log(creation)?;
@@ -246,7 +251,7 @@ impl Creation {
             regions,
             consistency: creation.consistency,
             commit_log: commit_log.get(),
-            intent_log: intent_log(commit_log, creation.block).get(),
+            intent_log: intents.get(),
             write_log: write_log.get(),
             cylinder,
         })
@@ -401,9 +406,10 @@ fn room(length: Sectors, data_start: Sectors) -> Option<Sectors> {
 
 /// Length of the commit log's area on each member.
 fn commit_log(creation: &Creation, members: u16) -> Sectors {
+    let logged = creation.organization.is_logged();
     let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
     let data_units = logged_data_units(members, sublogs);
-    let least = least_commit_log(creation.unit, members, sublogs);
+    let least = least_commit_log(creation.unit, members, logged.then_some(sublogs));
     // The intents of a reintegration take at most 48 bytes for each record of a sector. (The length
     // of a region's log is not known yet; this is an estimate.)
     let segment = creation.log.segment.unwrap_or(Sectors::new(64));
@@ -412,7 +418,7 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let ratio = creation.log.ratio.filter(|ratio| (0.0..=16.0).contains(ratio)).unwrap_or(0.5);
     let parity = share * u64::from(members) / (data_units + 1);
     let log = Sectors::new((parity as f64 * ratio) as u64) + segment * 2;
-    let intents = Sectors::new(log.get() / 10 + 64);
+    let intents = if logged { Sectors::new(log.get() / 10 + 64) } else { Sectors::ZERO };
     // All members have one commit log together, and each entry stands in the areas of several.
     let share = creation.member_length.get() / COMMIT_LOG_SHARE;
     let usual = Sectors::new(share).min(USUAL_COMMIT_LOG) * u64::from(creation.members / 2).clamp(1, 16);
@@ -440,7 +446,8 @@ fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
     } else {
         16_384
     };
-    let table = if in_regions { table_length(most_regions) } else { Sectors::ZERO };
+    let recorded = in_regions || creation.consistency.is_journal();
+    let table = if recorded { table_length(most_regions) } else { Sectors::ZERO };
     (MAPS_AT + (bitmap_length(most_regions) + table) * 2 + BAD_BLOCK_LOG_LENGTH * 2 + commit_log)
         .round_up(ALIGNMENT)
 }

@@ -206,10 +206,18 @@ impl Geometry {
         Some(crate::format::segment::header_length(segment, self.block()))
     }
 
-    /// Length of a table of the regions' logs; each member of an array with logs holds two. Zero in
-    /// an array without logs.
+    /// Length of a table of the regions' logs; each member of an array that records updates holds
+    /// two. Zero in other arrays.
     pub fn table_length(&self) -> Sectors {
-        self.layout.logs().map_or(Sectors::ZERO, |_| table_length(self.layout.region_count()))
+        match self.records_updates() {
+            true => table_length(self.layout.region_count()),
+            false => Sectors::ZERO,
+        }
+    }
+
+    /// Whether updates are recorded: in the regions' logs, in the commit log, or in both.
+    pub fn records_updates(&self) -> bool {
+        self.layout.logs().is_some() || self.is_journaled()
     }
 
     /// Where table `bank` (0 or 1) is: behind the bitmaps.

@@ -57,19 +57,24 @@ pub(super) fn logged_data_units(members: u16, sublogs: u16) -> u64 {
     u64::from(members.saturating_sub(sublogs.saturating_add(u16::from(sublogs == 1)).max(1)).max(1))
 }
 
-/// The least length of the commit log: room for a few of the longest entries.
-pub(super) fn least_commit_log(unit: Sectors, members: u16, sublogs: u16) -> Sectors {
-    // Old and new checksums together take a thirty-second of the data that they describe.
-    let stripe = unit * logged_data_units(members, sublogs);
+/// The least length of the commit log: room for a few of the longest entries. `sublogs` is `None`
+/// where parity is updated in place.
+pub(super) fn least_commit_log(unit: Sectors, members: u16, sublogs: Option<u16>) -> Sectors {
+    // Differences of all data of a stripe are recorded, or new content of all of its units. Old and
+    // new checksums together take a thirty-second of the data that they describe.
+    let units = sublogs.map_or(members.into(), |sublogs| logged_data_units(members, sublogs));
+    let stripe = unit * units;
     (stripe + Sectors::new(stripe.get() / 16 + 16)) * COMMITS
 }
 
 /// The greatest length of a commit log that creation makes for such stripes.
-pub(crate) fn longest_commit_log(unit: Sectors, members: u16, sublogs: u16) -> Sectors {
+pub(crate) fn longest_commit_log(unit: Sectors, members: u16, sublogs: Option<u16>) -> Sectors {
     least_commit_log(unit, members, sublogs).max(LARGEST_COMMIT_LOG).round_up(METADATA_BLOCK)
 }
 
-/// The part of a commit log for the intents of reintegrations: a quarter, in whole blocks.
-pub(crate) fn intent_log(commit_log: Sectors, block: Sectors) -> Sectors {
-    Sectors::new(commit_log.get().div_ceil(4)).round_up(block)
+/// The part of a commit log for the intents of reintegrations: a quarter, in whole blocks. Where
+/// nothing is reintegrated, the empty entries with which sessions begin need a few blocks.
+pub(crate) fn intent_log(commit_log: Sectors, block: Sectors, logged: bool) -> Sectors {
+    let quarter = Sectors::new(commit_log.get().div_ceil(4)).round_up(block);
+    if logged { quarter } else { quarter.min(block * 16) }
 }

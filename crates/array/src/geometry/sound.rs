@@ -115,7 +115,7 @@ impl StoredGeometry {
             return require(intents == 0, "length of the intents' log");
         }
         require(self.organization.takes(self.consistency), "consistency")?;
-        let sublogs = self.regions.map_or(1, |shape| shape.sublogs);
+        let sublogs = self.regions.filter(|_| self.organization.is_logged()).map(|shape| shape.sublogs);
         let unit = Sectors::new(self.layout.unit);
         let longest = longest_commit_log(unit, self.layout.group_members, sublogs).min(MOST_COMMIT_LOG);
         let whole = commits.is_multiple_of(self.block) && commits <= longest.get();
@@ -129,14 +129,13 @@ impl StoredGeometry {
 
     /// Checks that bitmaps, tables, bad-block logs and the commit log fit before the data area.
     fn check_metadata(&self) -> Sound {
-        let (regions, table) = match self.regions {
-            Some(shape) => {
-                let regions = shape.regions * u32::from(self.layout.groups);
-                (regions, table_length(regions))
-            }
+        let regions = match self.regions {
+            Some(shape) => shape.regions * u32::from(self.layout.groups),
             // The layout itself limits their number.
-            None => (crate::Geometry::from_stored(*self).layout().region_count(), Sectors::ZERO),
+            None => crate::Geometry::from_stored(*self).layout().region_count(),
         };
+        let recorded = self.regions.is_some() || self.consistency.is_journal();
+        let table = if recorded { table_length(regions) } else { Sectors::ZERO };
         let banks = (bitmap_length(regions) + table + BAD_BLOCK_LOG_LENGTH) * 2;
         let end = MAPS_AT + banks + Sectors::new(self.commit_log) + Sectors::new(self.write_log);
         require(end.get() <= self.data_start, "start of the data area")

@@ -208,7 +208,7 @@ impl Hosts {
     pub(super) fn entry_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
         core.cx.jobs.end(id);
         let entry = std::mem::take(&mut self.stage.entry);
-        core.logs.write_entry_broken(&core.cx, failures);
+        core.logs.write_entry_broken(&core.cx, &core.durable, failures);
         self.write_again(entry);
     }
 

@@ -17,7 +17,8 @@ impl Logs {
         let checks = cx.geometry.layout().checks().count() as u64;
         let need = job.pieces[0].columns.length() * checks;
         // What the last crash has cut off is not all on the list yet.
-        let full = cx.geometry.bad_block_log_at(0).is_none() || self.is_to_be_recovered();
+        let unfinished = self.recoveries.left > 0 || cx.lacks_space && self.is_to_be_recovered();
+        let full = cx.geometry.bad_block_log_at(0).is_none() || unfinished;
         let room = cx.roster.listed().room();
         if full || need * 2 > room {
             return Admission::Refused;

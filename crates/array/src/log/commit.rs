@@ -14,10 +14,10 @@
 //!   given up, and its records are written again, in an entry that names the same predecessor.
 //! - An entry has the same place in each area. So whatever members the entries stand on, all that
 //!   count and all space that is reserved fit into any area.
-//! - An entry keeps its place until its records are in segments on members or in durable parity,
-//!   *and* the data that they describe was written before a flush that is complete. So the entries
-//!   that are found after a crash are all that has to be redone, and the length of the commit log
-//!   bounds the time for it.
+//! - An entry keeps its place until its records are in segments on members or in durable parity
+//!   (parity that is updated in place is written with its data), *and* the data that they describe
+//!   was written before a flush that is complete. So the entries that are found after a crash are
+//!   all that has to be redone, and the length of the commit log bounds the time for it.
 //! - Space for records is reserved before the stripe's lock is taken. The oldest records may be
 //!   kept by a region that waits for its reintegration. Therefore intents have a stream of their
 //!   own. A reintegration begins only if there is room for all of its intents, and for those of the
@@ -41,6 +41,7 @@ use parlour_units::{Sectors, Unit};
 
 use self::places::places;
 use super::{Logs, Reservation, SegmentState};
+use crate::buffer::Slice;
 use crate::columns::Columns;
 use crate::context::Context;
 use crate::durable::Durable;
@@ -51,7 +52,7 @@ use crate::format::commit_entry::{Change, Committed, EntryContent, payload_diges
 use crate::format::segment::{Record, RecordKind};
 use crate::ids::JobId;
 use crate::job::Kind;
-use crate::plan::{LogMethod, Source, Span};
+use crate::plan::{LogMethod, Recorded, Source, Span};
 use crate::signal::Signal;
 
 impl Logs {
@@ -64,7 +65,9 @@ impl Logs {
         if !self.commits.orphans.is_empty() && durable.bitmap().all_resync_is_durable() {
             self.commits.adopt();
         }
-        if self.commits.release(|| durable.flushes_hold(cx)) {
+        // (A member whose exclusion is not durable would be believed after a crash, with what it
+        // has not flushed. Until then nothing is forgotten.)
+        if !durable.barrier() && self.commits.release(|| durable.flushes_hold(cx)) {
             self.wake_commit_waiters(cx);
             return true;
         }
@@ -140,7 +143,7 @@ impl Logs {
         if !commits.presses() {
             return false;
         }
-        if !commits.flushing && commits.wants_flush() {
+        if !commits.flushing && commits.wants_flush() && !durable.barrier() {
             self.start_commit_flush(cx);
             return true;
         }
@@ -190,6 +193,11 @@ impl Logs {
         }
         let unlanded = jobs.len() as u32;
         let (header, slots) = self.begin_entry(cx, durable, CommitPart::Records, content, (0, unlanded));
+        for Committed { region, record, .. } in &header.content.records {
+            if record.kind.overrules() {
+                self.commits.note_overruling(*region, record.stripe, header.number);
+            }
+        }
         let kind = Kind::Commit(CommitEntry { number: header.number, jobs });
         self.write_entry(cx, &slots, header, spans, kind);
     }
@@ -208,6 +216,7 @@ impl Logs {
         let stripe = cx.geometry.region_of(stripe).1;
         let job = cx.jobs.get_mut(id);
         let sums = std::mem::take(&mut job.checksums);
+        let (plan, slices) = (&job.plan, &job.slices);
         let Some(Kind::Stripe(job)) = &job.kind else { unreachable!("a stripe job commits records") };
         let (region, mut sums) = (job.region, sums.iter().copied());
         let mut payload = content.payload();
@@ -232,6 +241,17 @@ impl Logs {
                 job.logging.reservations.first().map_or(Sectors::ZERO, |reservation| reservation.start);
             add(Unit::new(units - 1), kind, columns, start, changes);
             return records;
+        }
+        for Recorded { unit, columns, step } in &plan.recorded {
+            let Some(step) = step else {
+                add(*unit, RecordKind::Void, *columns, Sectors::ZERO, Vec::new());
+                continue;
+            };
+            let new = sums.by_ref().take(columns.length().get() as usize);
+            let changes = new.map(|new| Change { old: 0, new }).collect();
+            add(*unit, RecordKind::Overwrite, *columns, Sectors::ZERO, changes);
+            let Slice { buffer, start, length } = slices[plan.steps[*step as usize].spans.start as usize];
+            spans.push(Span::new(Source::Buffer(buffer), start, length));
         }
         for (fragment, reservation) in job.logging.fragments.iter().zip(&job.logging.reservations) {
             let count = fragment.columns.length().get() as usize;
@@ -267,7 +287,7 @@ impl Logs {
         if !self.commits.written(CommitPart::Records, true) {
             return self.give_entry_up(cx, jobs, &[]);
         }
-        self.tell_given_up(cx, CommitPart::Records);
+        self.plan_given_up_again(cx, CommitPart::Records);
         let name = EntryName { part: CommitPart::Records, number };
         for (job, records) in jobs {
             self.committed(cx, durable, job, name, &records);
@@ -289,9 +309,6 @@ impl Logs {
         job.logging.fragments.clear();
         for (reservation, record) in reservations.iter().zip(records) {
             self.commit_record(reservation.segment, *record, Some(name));
-        }
-        for record in records.iter().filter(|record| record.payload().is_zero()) {
-            self.commits.note_bare(region, record.stripe, name.number);
         }
         let log = self.region(region);
         log.landing[log.epoch] += 1;

@@ -12,8 +12,8 @@ use crate::roster::SlotState;
 use crate::update;
 
 impl Logs {
-    /// Whether writes to `region` are logged now. With `journal` they are while the members of the
-    /// region's log stand; otherwise only while all members do.
+    /// Whether writes to `region` are recorded now. With `journal` they are while the members of
+    /// the region's log, if it has one, stand; otherwise only while all members do.
     pub(crate) fn logs_writes(&self, cx: &Context, durable: &Durable, region: Region) -> bool {
         if !self.exist() || durable.bitmap().needs_resync(region) {
             return false;
@@ -25,7 +25,7 @@ impl Logs {
             }
             false => cx.mode == Mode::Serving,
         };
-        open && update::goes_to_log(&cx.geometry, self.log_stands(cx, region), durable.is_whole(cx))
+        open && update::is_recorded(&cx.geometry, self.log_stands(cx, region), durable.is_whole(cx))
     }
 
     /// Whether all members that hold `region`'s log are active.

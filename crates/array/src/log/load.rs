@@ -27,9 +27,12 @@ use crate::plan::{Plan, Source, Span, Strategy};
 use crate::status::Event;
 
 impl Logs {
-    /// Reads headers of `region`'s log, unless that was begun already.
+    /// Reads headers of `region`'s log, unless that was begun already. If the region is to be
+    /// recovered, that is done as soon as it may be.
     pub(crate) fn load(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
-        if self.region(region).load == LoadState::Unknown {
+        if self.region(region).waits_for_recovery() {
+            self.hasten_recovery(region);
+        } else if self.region(region).load == LoadState::Unknown {
             self.start_load(cx, durable, region);
         }
     }
@@ -39,6 +42,9 @@ impl Logs {
         let turn = cx.roster.turn();
         self.begin_recovery(region);
         self.region(region).load = LoadState::Loading;
+        if !self.have_positions() {
+            return self.start_redo(cx, region);
+        }
         self.go_on_loading(
             cx,
             durable,
@@ -55,8 +61,8 @@ impl Logs {
 
     fn go_on_loading(&mut self, cx: &mut Context, durable: &mut Durable, mut load: Load) {
         let shape = cx.geometry.layout().logs().expect("a logged layout");
-        // (At least one header is always read, so that a load never ends inside the call that
-        // starts it.)
+        // (At least one header is always read, so that a load of headers never ends inside the call
+        // that starts it.)
         let complete = !load.asked.is_empty() && self.is_loaded(&load);
         let Some((copy, positions)) = load.next(shape.segments()).filter(|_| !complete) else {
             return self.understand_headers(cx, durable, load, complete);

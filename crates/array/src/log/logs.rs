@@ -1,7 +1,8 @@
 //! The logs of all regions: their state, their sizes, and what is asked of them most.
 //!
-//! There are always [`Logs`]. Without parity logging they have no positions and no regions, and
-//! answer as empty logs do; see [`Logs::exist`].
+//! There are always [`Logs`]. Where parity is updated in place, regions have no positions: with a
+//! commit log, its records are all that there is ([`Logs::have_positions`]). Without one there are
+//! no regions either, and these logs answer as empty ones do ([`Logs::exist`]).
 
 use crate::exec::waiting::WaitList;
 use crate::format::bitmap::{Bits, Stored, TableEntry};
@@ -118,7 +119,7 @@ impl Logs {
         table: &[TableEntry],
     ) -> Logs {
         let Sizes { segment, header, positions, pool_limit, least_buffers } = Sizes::of(geometry, tuning);
-        let regions = geometry.layout().logs().map_or(0, |_| geometry.layout().region_count() as usize);
+        let regions = if geometry.records_updates() { geometry.layout().region_count() } else { 0 };
         Logs {
             segment_length: segment,
             header,
@@ -131,7 +132,7 @@ impl Logs {
             appending: 0,
             open: Bits::new(geometry.layout().region_count()),
             sealed: Bits::new(geometry.layout().region_count()),
-            regions: RegionLogs::new(regions, positions as usize),
+            regions: RegionLogs::new(regions as usize, positions as usize),
             segments: Vec::new(),
             free: Vec::new(),
             sequence: first_sequence,
@@ -163,8 +164,13 @@ impl Logs {
         log.holders = 1;
     }
 
-    /// Whether there are logs at all.
+    /// Whether updates are recorded at all.
     pub(crate) fn exist(&self) -> bool {
+        self.have_positions() || self.commits.exist()
+    }
+
+    /// Whether each region has a log in which records are collected.
+    pub(crate) fn have_positions(&self) -> bool {
         self.positions > 0
     }
 

@@ -36,6 +36,7 @@ impl Logs {
         let recoveries = remember(found, geometry, counts);
         for (region, mut recovery) in recoveries {
             recovery.landed = self.landed[region.as_usize()];
+            recovery.find_superseded();
             recovery.record_names().chain(recovery.intent_names()).for_each(|name| commits.keep(name));
             self.recover_later(region, recovery);
         }

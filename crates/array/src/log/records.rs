@@ -24,10 +24,10 @@ impl Logs {
         self.commits.orphan(entry);
     }
 
-    /// Passes if no record without payload of this stripe would be redone after a crash. Otherwise
-    /// the entries up to it are made superfluous, and `job` goes on then.
-    pub(crate) fn pass_bare_records(&mut self, (region, stripe): (Region, u32), job: JobId) -> bool {
-        let Some(number) = self.commits.bare_record(region, stripe) else { return true };
+    /// Passes if no record of this stripe would be redone after a crash over what is written
+    /// without one. Otherwise the entries up to it are made superfluous, and `job` goes on then.
+    pub(crate) fn pass_overruling_records(&mut self, (region, stripe): (Region, u32), job: JobId) -> bool {
+        let Some(number) = self.commits.overruling_record(region, stripe) else { return true };
         let log = self.commits.log();
         let stream = log.stream(CommitPart::Records);
         stream.awaited = stream.awaited.max(number);

@@ -3,7 +3,8 @@
 //!
 //! After a crash the commit log holds the records whose data may not have been written.
 //! Each sector that they name is read. Its checksum shows how many records of its chain it already
-//! contains, and the missing differences are xored in. So every sector ends at the last record of
+//! contains, and the missing differences are xored in; or it is replaced by the content that the
+//! last of its records holds, if it is not that. So every sector ends at the last record of
 //! its chain, wherever the crash came and however often recovery itself is interrupted. A region is
 //! not used before that is done.
 //!
@@ -80,6 +81,10 @@ impl Logs {
 
     /// Records that are in no position get room in memory, as if they had just been committed.
     fn remember_in_memory(&mut self, cx: &mut Context, region: Region, recovery: &Recovery) {
+        if !self.have_positions() {
+            // They are over when what they say is in its place.
+            return;
+        }
         let segments = self.region(region).segments.clone();
         let known: BTreeSet<u64> = segments
             .iter()
@@ -133,11 +138,11 @@ impl Logs {
             })
             .collect();
         for index in redo.stripes.values().flatten() {
-            let record = &recovery.records[*index].committed.record;
-            let length = record.payload();
-            if length.is_zero() {
+            if !recovery.needs_payload(*index) {
                 continue;
             }
+            let record = recovery.record(*index);
+            let length = record.payload();
             let (buffer, start) = in_memory.get(&record.sequence).copied().unwrap_or_else(|| {
                 let buffer = cx.buffers.take(length);
                 redo.buffers.push(buffer);
@@ -212,8 +217,8 @@ impl Logs {
         cx.run_own(id);
     }
 
-    /// Finds the place of each sector in its chain. The returned plan xors in the missing
-    /// differences and writes the sectors that changed.
+    /// Finds the place of each sector in its chain. The returned plan brings the sectors up that
+    /// lack something and writes those that changed.
     fn compare_with_records(&self, cx: &Context, redo: &mut Redo, sums: &[u64]) -> Plan {
         let log = &self.regions[redo.region];
         let recovery = log.recovery.as_ref().expect("there is something to redo");
@@ -233,13 +238,10 @@ impl Logs {
             verdict.damaged.extend(blocks.map(|from| (run.stripe, run.unit, from)));
             let missing = found.missing;
             for (index, parts) in &missing {
-                let payload = redo.payloads[index];
-                let recorded = recovery.records[*index].committed.record.columns.from;
                 for part in parts {
                     let into =
                         Span::new(Source::Buffer(run.buffer), part.from - run.columns.from, part.length());
-                    let start = payload.start + (part.from - recorded);
-                    plan.xor_into(into, [Span::new(payload.source, start, part.length())]);
+                    redo.bring_up(&mut plan, (*index, recovery.record(*index)), (into, *part));
                 }
             }
             if !missing.is_empty() {
@@ -430,7 +432,9 @@ impl Logs {
     /// Returns whether a copy of each entry is left.
     fn leave_out_copies(&mut self, cx: &Context, region: Region, failures: &[FailedAccess]) -> bool {
         let recovery = self.region(region).recovery.as_mut().expect("there is something to redo");
-        recovery.records.iter_mut().all(|remembered| {
+        let needed: Vec<bool> =
+            (0..recovery.records.len()).map(|index| recovery.needs_payload(index)).collect();
+        recovery.records.iter_mut().zip(needed).all(|(remembered, needed)| {
             let at = remembered.at;
             let unreadable = |slot: Slot| {
                 failures.iter().any(|failure| {
@@ -440,7 +444,7 @@ impl Logs {
             };
             let is_there = |slot: &Slot| cx.roster.member_since(*slot, 0).is_some() && !unreadable(*slot);
             remembered.slots.retain(is_there);
-            !remembered.slots.is_empty() || remembered.committed.record.payload().is_zero()
+            !remembered.slots.is_empty() || !needed
         })
     }
 
@@ -488,7 +492,7 @@ fn block_window(cx: &Context, region: Region, stripe: u32, from: Sectors) -> Win
 /// How the sectors of a run stand to their records.
 #[derive(Default)]
 struct Compared {
-    /// By record: the columns in which its difference is missing.
+    /// By record: the columns in which its difference, or its content, is missing.
     missing: BTreeMap<usize, Vec<Columns>>,
     /// Columns that lack a write of the whole stripe.
     cut_off: Vec<Sectors>,

@@ -73,6 +73,9 @@ impl Logs {
     /// started any.
     pub(crate) fn start_reintegrations(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
         let mut any = false;
+        if self.queue.is_empty() {
+            return any;
+        }
         loop {
             if self.running >= cx.tuning.reintegration_buffers.max(1) {
                 return any;

@@ -12,17 +12,22 @@ use crate::layout::Layout;
 const LEAST_SENSELESS: u64 = !0 << 40;
 
 impl Record {
-    /// Whether the sectors that it names lie in a region of `layout`.
+    /// Whether it is one of a region's log in `layout`: the sectors that it names lie in a region.
     pub(crate) fn suits(&self, layout: &Layout) -> bool {
-        u64::from(self.stripe) < layout.region_stripes()
-            && self.columns.to <= layout.unit_length()
-            && !self.columns.is_empty()
-            && self.unit.get() < layout.width()
+        self.lies_in(layout)
             && match self.kind {
                 RecordKind::Update => layout.is_data(self.unit),
                 RecordKind::Overwrite => !layout.is_data(self.unit),
                 RecordKind::Cancel | RecordKind::Zero => true,
+                RecordKind::Void => false,
             }
+    }
+
+    fn lies_in(&self, layout: &Layout) -> bool {
+        u64::from(self.stripe) < layout.region_stripes()
+            && self.columns.to <= layout.unit_length()
+            && !self.columns.is_empty()
+            && self.unit.get() < layout.width()
     }
 }
 
@@ -54,12 +59,17 @@ impl Committed {
     fn suits(&self, geometry: &Geometry) -> bool {
         let units = match self.record.kind {
             RecordKind::Cancel => u64::from(geometry.layout().width()),
-            RecordKind::Zero => 0,
+            RecordKind::Zero | RecordKind::Void => 0,
             RecordKind::Update | RecordKind::Overwrite => 1,
         };
         let columns = self.record.columns;
+        // Differences of data are logged; what is updated in place is recorded as it will be.
+        let suits = match (geometry.is_logged(), self.record.kind) {
+            (true, kind) => kind != RecordKind::Overwrite && self.record.suits(geometry.layout()),
+            (false, kind) => kind != RecordKind::Update && self.record.lies_in(geometry.layout()),
+        };
         self.region.get() < geometry.layout().region_count()
-            && self.record.suits(geometry.layout())
+            && suits
             && columns.from.is_multiple_of(geometry.block())
             && columns.to.is_multiple_of(geometry.block())
             && self.changes.len() as u64 == self.record.columns.length().get() * units

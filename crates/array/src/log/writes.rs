@@ -16,8 +16,8 @@ use crate::plan::{Builder, LogMethod};
 use crate::update;
 
 impl Logs {
-    /// Chooses how a write is logged, and reserves the space that this takes in log buffers and in
-    /// the commit log. A write that cannot be logged passes without.
+    /// Chooses how a write is recorded, and reserves the space that this takes in log buffers and
+    /// in the commit log. A write that cannot be recorded passes without.
     pub(crate) fn space_gate(
         &mut self,
         cx: &mut Context,
@@ -46,16 +46,19 @@ impl Logs {
         };
         let method = match update::risks_blocks(&cx.geometry, method) {
             false => method,
-            true if cx.jobs.stripe(id).acknowledged => update::RISKLESS,
+            true if cx.jobs.stripe(id).acknowledged => update::riskless(&cx.geometry),
             true => match self.admit_whole_stripe(cx, id) {
                 Admission::Granted => method,
                 Admission::Later => return Gate::Wait,
-                Admission::Refused => update::RISKLESS,
+                Admission::Refused => update::riskless(&cx.geometry),
             },
         };
         cx.jobs.stripe(id).logging.method = Some(method);
         if cx.geometry.is_journaled() && !self.pass_commit_space(cx, id) {
             return Gate::Wait;
+        }
+        if !self.have_positions() {
+            return Gate::Pass;
         }
         let view = cx.roster.view(&cx.geometry, stripe);
         let fragments = builder.fragments(view, &cx.jobs.stripe(id).pieces, method);

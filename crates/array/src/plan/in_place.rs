@@ -9,9 +9,9 @@ use super::build::{Builder, Method, merge};
 use super::combined;
 use super::pieces::{unmap, write_pieces};
 use super::view::{Lost, StripeView, StripeWrite, is_whole};
-use super::{Plan, Span, Strategy};
+use super::{Plan, Source, Span, Strategy};
 use crate::code::{Term, UnitSet};
-use crate::columns::Columns;
+use crate::columns::{Columns, Piece};
 
 impl Builder {
     /// Plans a write whose check units are updated in place.
@@ -21,7 +21,7 @@ impl Builder {
         view: StripeView<'_>,
         write: StripeWrite<'_>,
     ) -> Result<(), Lost> {
-        let StripeWrite { pieces, content, durable } = write;
+        let StripeWrite { pieces, content, .. } = write;
         if content.unmaps() && is_whole(view.geometry.layout(), pieces) {
             unmap(plan, view, pieces);
             return Ok(());
@@ -31,26 +31,75 @@ impl Builder {
             combined::write_in_place(plan, view, write);
             return Ok(());
         }
-        bands(pieces, &mut self.plain);
-        self.choose(view)?;
-        plan.strategy = self.strategy(view);
+        self.choose_strategy(plan, view, pieces)?;
         if plan.strategy == Strategy::ReadModifyWrite && self.combines(view, pieces) {
             combined::write_in_place(plan, view, write);
             return Ok(());
         }
+        let hull = self.content_phases(plan, view, write);
+        self.write_phase(plan, view, write, hull);
+        Ok(())
+    }
+
+    /// Plans the same with a record that is durable before anything is written: the new content of
+    /// all units that change. (That of missing units, too: older content of them does not count any
+    /// more, wherever their members are when records are redone.)
+    pub(crate) fn write_recorded(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+    ) -> Result<(), Lost> {
+        let StripeWrite { pieces, content, .. } = write;
+        self.choose_strategy(plan, view, pieces)?;
+        let hull = self.content_phases(plan, view, write);
+        for piece in pieces {
+            plan.record(piece.unit, piece.columns, content.span(piece, piece.columns));
+        }
+        for (check, columns, span) in self.check_parts(view, write, hull) {
+            plan.record(check, columns, span);
+        }
+        for check in view.checks().filter(|check| view.missing.has(*check)) {
+            for (band, _) in self.changing(view, check) {
+                plan.record_void(check, band.columns);
+            }
+        }
+        plan.next_phase();
+        plan.commit_before = Some(plan.phase());
+        self.write_phase(plan, view, write, hull);
+        Ok(())
+    }
+
+    fn choose_strategy(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        pieces: &[Piece],
+    ) -> Result<(), Lost> {
+        bands(pieces, &mut self.plain);
+        self.choose(view)?;
+        plan.strategy = self.strategy(view);
+        Ok(())
+    }
+
+    /// Reads what the check units need, and computes them. Returns the columns that these cover.
+    fn content_phases(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) -> Columns {
         let hull = self.hull();
         self.read_phase(plan, view, hull);
         plan.next_phase();
         self.parity_phase(plan, view, write, hull);
         plan.next_phase();
+        hull
+    }
+
+    fn write_phase(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, hull: Columns) {
         write_pieces(plan, view, write);
         // A check unit must be durable if it is a copy, or if it stands in for a missing data unit.
         // Otherwise it is recomputed after a crash.
         let copies = view.code().is_repetition();
-        let check_durable = durable && (copies || view.any_data(view.missing));
+        let check_durable = write.durable && (copies || view.any_data(view.missing));
         let write = StripeWrite { durable: check_durable, ..write };
         self.write_checks(plan, view, write, hull);
-        Ok(())
     }
 
     /// Chooses a method for each band. If both are possible, all bands get the same one: the one
@@ -192,18 +241,21 @@ impl Builder {
         self.bands.iter().copied().filter(move |(band, _)| !band.written.and(depends).is_empty())
     }
 
-    fn write_checks(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, hull: Columns) {
-        let StripeWrite { pieces, content, durable } = write;
+    /// The parts of check units that change, each with its new content.
+    fn check_parts(
+        &mut self,
+        view: StripeView<'_>,
+        StripeWrite { pieces, content, .. }: StripeWrite<'_>,
+        hull: Columns,
+    ) -> Vec<(Unit, Columns, Span)> {
+        let mut parts = Vec::new();
+        let mut changed = std::mem::take(&mut self.reads);
         for check in view.present_checks() {
-            let mut changed = std::mem::take(&mut self.reads);
             changed.clear();
             changed.extend(self.changing(view, check).map(|(band, _)| (check, band.columns)));
             merge(&mut changed);
-            let result = self.computed.iter().find(|(unit, _)| *unit == check).map(|(_, source)| *source);
-            if self.copies_in_turn && result.is_none() {
-                plan.next_phase();
-            }
-            for (_, columns) in &changed {
+            let result = self.result(check);
+            parts.extend(changed.iter().map(|(_, columns)| {
                 let span = match result {
                     Some(source) => Span::new(source, columns.from - hull.from, columns.length()),
                     None => {
@@ -212,10 +264,27 @@ impl Builder {
                         content.span(piece.expect("a copy changes with its unit"), *columns)
                     }
                 };
-                let location = view.locate(check, columns.from);
-                plan.write(location.slot, location.at, span, durable);
+                (check, *columns, span)
+            }));
+        }
+        self.reads = changed;
+        parts
+    }
+
+    /// Where the new content of `check` was computed; `None` if it is a copy.
+    fn result(&self, check: Unit) -> Option<Source> {
+        self.computed.iter().find(|(unit, _)| *unit == check).map(|(_, source)| *source)
+    }
+
+    fn write_checks(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, hull: Columns) {
+        let mut last = None;
+        for (check, columns, span) in self.check_parts(view, write, hull) {
+            let is_next = last.replace(check) != Some(check);
+            if self.copies_in_turn && is_next && self.result(check).is_none() {
+                plan.next_phase();
             }
-            self.reads = changed;
+            let location = view.locate(check, columns.from);
+            plan.write(location.slot, location.at, span, write.durable);
         }
     }
 

@@ -31,15 +31,15 @@ impl Builder {
         if self.reads.len() < prereads { LogMethod::Overwrite } else { LogMethod::Update }
     }
 
-    /// The method for a log whose records are durable before their data: writes log their
-    /// difference, and zeroes over whole stripes a record without payload. With `cancels`
-    /// ([`LargeWrite::Cancel`](crate::LargeWrite)) a full-stripe write is written in place.
+    /// The method where records are durable before what they describe: writes are recorded as
+    /// `usual`, and zeroes over whole stripes with a record without payload. With `cancels`
+    /// ([`LargeWrite::Cancel`](crate::LargeWrite)) so are full-stripe writes, in place.
     pub(crate) fn durable_method(
         &mut self,
         view: StripeView<'_>,
-        pieces: &[Piece],
-        content: Content,
+        (pieces, content): (&[Piece], Content),
         cancels: bool,
+        usual: LogMethod,
     ) -> LogMethod {
         if content != Content::Host && is_whole(view.geometry.layout(), pieces) {
             return LogMethod::Zero;
@@ -50,7 +50,7 @@ impl Builder {
         // is lost. With logged differences it is not.
         let whole =
             cancels && view.missing.is_empty() && self.plain.iter().all(|band| band.written.count() == data);
-        if whole { LogMethod::Cancel } else { LogMethod::Update }
+        if whole { LogMethod::Cancel } else { usual }
     }
 
     /// Notes reads of what new check units depend on and is not written. (`self.plain` are the
@@ -118,8 +118,9 @@ impl Builder {
     }
 
     /// Plans a write whose record is durable before its data is written. The record has checksums
-    /// of old and new content. A full-stripe write is written with its parity and is durable when
-    /// it is answered: until then a crash may leave a mixture of old and new units.
+    /// of old and new content, or where check units are updated in place, the new content itself. A
+    /// full-stripe write is written with its parity and is durable when it is answered: until then
+    /// a crash may leave a mixture of old and new units.
     pub(crate) fn write_durably_logged(
         &mut self,
         plan: &mut Plan,
@@ -135,11 +136,14 @@ impl Builder {
             write_pieces(plan, view, write);
             return Ok(());
         }
-        if method == Some(LogMethod::Zero) {
-            zero_durably_logged(plan, view, write);
-            return Ok(());
+        match method {
+            Some(LogMethod::Overwrite) => self.write_recorded(plan, view, write),
+            Some(LogMethod::Zero) => {
+                zero_durably_logged(plan, view, write);
+                Ok(())
+            }
+            _ => cancelling(plan, view, write),
         }
-        cancelling(plan, view, write)
     }
 
     /// Reads the old data (missing units are computed from the rest of the stripe), and computes

@@ -218,8 +218,20 @@ pub struct Plan {
     phase: u16,
     /// Steps that compute checksums, each with the number of checksums up to and including it.
     checksums: Vec<(u32, usize)>,
+    /// What is recorded before it is written in place, in the order of its checksums.
+    pub(crate) recorded: Vec<Recorded>,
     /// Steps that verify data that others have read.
     verified: Vec<Verified>,
+}
+
+/// A part of a unit that changes, which is recorded before it is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) unit: Unit,
+    pub(crate) columns: Columns,
+    /// The step that computes the checksums of its new content, which is the step's one span.
+    /// `None` for a check unit on no member, whose content is not computed.
+    pub(crate) step: Option<u32>,
 }
 
 /// The checksums that a verifying step must find.
@@ -280,6 +292,7 @@ impl Plan {
         self.narrows = false;
         self.phase = 0;
         self.checksums.clear();
+        self.recorded.clear();
         self.verified.clear();
     }
 
@@ -443,6 +456,18 @@ impl Plan {
         let all = self.checksums.last().map_or(0, |(_, all)| *all) + span.length.get() as usize;
         self.checksums.push((self.steps.len() as u32, all));
         self.push(Action::Checksum, &[span]);
+    }
+
+    /// Records the new content of a part of a unit, `span`, before it is written: computes its
+    /// checksums.
+    pub(crate) fn record(&mut self, unit: Unit, columns: Columns, span: Span) {
+        self.recorded.push(Recorded { unit, columns, step: Some(self.steps.len() as u32) });
+        self.checksum(span);
+    }
+
+    /// Records that a part of a check unit changes that is on no member.
+    pub(crate) fn record_void(&mut self, unit: Unit, columns: Columns) {
+        self.recorded.push(Recorded { unit, columns, step: None });
     }
 
     /// Verifies `span`, which is the `part` of the data that step number `read` reads. If it is not

@@ -65,6 +65,7 @@ impl Plan {
     fn move_steps(&mut self, from: u32, count: u32) {
         let moved = |step: &mut u32| *step += if *step >= from { count } else { 0 };
         self.checksums.iter_mut().for_each(|(step, _)| moved(step));
+        self.recorded.iter_mut().filter_map(|recorded| recorded.step.as_mut()).for_each(moved);
         for verified in &mut self.verified {
             moved(&mut verified.step);
             moved(&mut verified.read);

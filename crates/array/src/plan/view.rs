@@ -157,7 +157,8 @@ pub(crate) struct StripeWrite<'a> {
 pub(crate) enum LogMethod {
     /// The difference of old and new data is logged.
     Update,
-    /// New parity is logged.
+    /// New parity is logged. Where check units are updated in place, the new content of all units
+    /// that change is recorded.
     Overwrite,
     /// New parity is written in place; earlier records of the stripe no longer count.
     Cancel,

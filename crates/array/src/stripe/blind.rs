@@ -4,7 +4,7 @@
 use parlour_units::{Slot, Unit};
 
 use crate::code::UnitSet;
-use crate::columns::{Piece, Window};
+use crate::columns::{Piece, Window, hull};
 use crate::context::Context;
 use crate::durable::{Durable, bad_blocks};
 use crate::effect::Fault;
@@ -14,7 +14,7 @@ use crate::job::{Blind, Gate, Purpose, Stage};
 use crate::log::Logs;
 use crate::request::RequestError;
 use crate::signal::Signal;
-use crate::stripe::state::{Stripes, hull};
+use crate::stripe::state::Stripes;
 use crate::update;
 
 impl Stripes {

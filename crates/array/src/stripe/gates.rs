@@ -264,6 +264,18 @@ impl Stripes {
         cx.jobs.stripe(id).blind == Blind::Anew && self.writes_all_missing(cx, id)
     }
 
+    /// Whether a job may write check units anew that a repair has computed from data. Recorded
+    /// content of them would be redone over that after a crash: the job waits until it is
+    /// forgotten.
+    fn may_rewrite_checks(&self, cx: &mut Context, logs: &mut Logs, id: JobId) -> bool {
+        let job = cx.jobs.stripe(id);
+        let (stripe, targets) = (job.window.stripe, job.targets);
+        let repairs = job.repairing || matches!(job.purpose, Purpose::Repair { .. });
+        let checks = cx.geometry.layout().checks().any(|check| targets.has(check));
+        let recorded = !cx.geometry.is_logged() && repairs && checks && !cx.lacks_space;
+        !recorded || logs.pass_overruling_records(cx.geometry.region_of(stripe), id)
+    }
+
     /// With `journal`, a write without a record passes only when it is durable that its region is
     /// to be resynced after a crash. If the write can be logged by now, it begins again.
     pub(super) fn pass_without_record(
@@ -280,6 +292,11 @@ impl Stripes {
             return true;
         }
         if purpose != Purpose::Write {
+            if !self.may_rewrite_checks(cx, logs, id) {
+                self.let_go_of_stripe(cx, logs, id);
+                cx.jobs.stripe(id).stage = Stage::Lock;
+                return false;
+            }
             // Records that were given up count after a crash until their resync bit is durable;
             // they must not be applied to new parity.
             return durable.bitmap_mut().pass_resync_durable(region, id);
@@ -288,11 +305,12 @@ impl Stripes {
             return true;
         }
         // Parity on the bad-block log is computed from the data, whatever a record contains. But a
-        // zero record that would be found after a crash would undo a write that has no record; and
-        // to the record of a whole stripe this write would look like a part that was cut off.
+        // record of zeroes or of content that would be found after a crash would undo a write that
+        // has no record; and to the record of a whole stripe this write would look like a part that
+        // was cut off.
         if cx.jobs.stripe(id).blind == Blind::Writes {
             // (Until then others may need the stripe, for example to write parity.)
-            if !cx.lacks_space && !logs.pass_bare_records(cx.geometry.region_of(stripe), id) {
+            if !cx.lacks_space && !logs.pass_overruling_records(cx.geometry.region_of(stripe), id) {
                 self.let_go_of_stripe(cx, logs, id);
                 cx.jobs.stripe(id).stage = Stage::Lock;
                 return false;

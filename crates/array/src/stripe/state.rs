@@ -5,7 +5,7 @@ use parlour_units::Sectors;
 use crate::buffer::BufferId;
 use crate::cache::PrereadCache;
 use crate::code::UnitSet;
-use crate::columns::{Columns, Piece, Window};
+use crate::columns::{Columns, Piece, Window, hull};
 use crate::context::Context;
 use crate::effect::Class;
 use crate::ids::{HostId, JobId};
@@ -117,11 +117,4 @@ impl Stripes {
         cx.jobs.stripe(id).stage = next;
         Gate::Pass
     }
-}
-
-/// The range from the first to the last column that pieces touch.
-pub(super) fn hull(pieces: &[Piece]) -> Option<Columns> {
-    let from = pieces.iter().map(|piece| piece.columns.from).min()?;
-    let to = pieces.iter().map(|piece| piece.columns.to).max()?;
-    Some(Columns::new(from, to))
 }

@@ -15,15 +15,16 @@ use crate::tuning::{LargeWrite, Simulated, Tuning};
 
 pub use self::choice::Update;
 
-/// Whether writes are logged with the members that are there. With `journal` that is so while the
-/// members of the region's log are whole (`log_stands`); otherwise only while all members are.
-pub(crate) fn goes_to_log(geometry: &Geometry, log_stands: bool, all_stand: bool) -> bool {
+/// Whether writes are recorded with the members that are there. With `journal` that is so while the
+/// members of the region's log, if it has one, are whole (`log_stands`); otherwise only while all
+/// members are.
+pub(crate) fn is_recorded(geometry: &Geometry, log_stands: bool, all_stand: bool) -> bool {
     #[cfg(test)]
     if tests::is_altered(tests::Altered::NeverLogs) {
         return false;
     }
     let stands = if geometry.is_journaled() { log_stands } else { all_stand };
-    geometry.layout().logs().is_some() && stands
+    geometry.records_updates() && stands
 }
 
 /// The builder of an array's plans.
@@ -40,7 +41,7 @@ pub(crate) fn commit_copies(geometry: &Geometry, plan: &Plan) -> Option<u16> {
     Some(geometry.commit_copies())
 }
 
-/// How a logged write is recorded. `known`: the old data need not be read.
+/// How a write is recorded. `known`: the old data need not be read.
 pub(crate) fn method(
     builder: &mut Builder,
     view: StripeView<'_>,
@@ -54,9 +55,10 @@ pub(crate) fn method(
     }
     let cancels = tuning.large_write(view.geometry) == LargeWrite::Cancel;
     match view.geometry.is_journaled() {
-        // After a crash between the writes of a stripe's units, new parity does not say what they
-        // held. So a record has the difference of old and new data, or is of a whole stripe.
-        true => builder.durable_method(view, pieces, content, cancels),
+        // After a crash between the writes of a stripe's units, new parity alone does not say what
+        // they held. So a record has the difference of old and new data, or the new content of all
+        // units that change, or is of a whole stripe.
+        true => builder.durable_method(view, (pieces, content), cancels, riskless(view.geometry)),
         false => builder.log_method(view, pieces, cancels || content.unmaps(), known),
     }
 }
@@ -65,7 +67,9 @@ pub(crate) fn method(
 pub(crate) const ANEW: LogMethod = LogMethod::Cancel;
 
 /// How a whole stripe is recorded of which a crash must cost nothing.
-pub(crate) const RISKLESS: LogMethod = LogMethod::Update;
+pub(crate) fn riskless(geometry: &Geometry) -> LogMethod {
+    if geometry.is_logged() { LogMethod::Update } else { LogMethod::Overwrite }
+}
 
 /// Whether a crash that cuts off a write recorded as `method`, together with the loss of a member,
 /// costs what was being written to that member.

@@ -115,7 +115,7 @@ fn opened(geometry: &Geometry) -> Array {
         members: identities.iter().map(info).map(Some).collect(),
         spares: Vec::new(),
         bitmaps: banks(&|bank| (geometry.bitmap_at(bank), geometry.bitmap_length())),
-        tables: match geometry.is_logged() {
+        tables: match geometry.records_updates() {
             true => banks(&|bank| (geometry.table_at(bank), geometry.table_length())),
             false => Vec::new(),
         },

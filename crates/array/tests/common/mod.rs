@@ -132,9 +132,9 @@ impl World {
             assembly.slots.iter().map(own).collect()
         };
         let bitmaps = banks(&|bank| (geometry.bitmap_at(bank), geometry.bitmap_length()));
-        let tables = match geometry.layout().logs() {
-            Some(_) => banks(&|bank| (geometry.table_at(bank), geometry.table_length())),
-            None => Vec::new(),
+        let tables = match geometry.records_updates() {
+            true => banks(&|bank| (geometry.table_at(bank), geometry.table_length())),
+            false => Vec::new(),
         };
         let bad_block_logs = match geometry.bad_block_log_at(0) {
             Some((first, length)) => banks(&|bank| (first + length * bank as u64, length)),

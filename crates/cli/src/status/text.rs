@@ -168,7 +168,7 @@ pub(crate) fn scrub_text(scrub: &ScrubAccount, indent: &str) -> String {
 }
 
 fn log(account: &Account) -> Option<String> {
-    let log = account.log?;
+    let log = account.log.filter(|log| log.buffer_limit > 0)?;
     Some(format!(
         "{} not yet in the parity, in {}; {} of {} buffers in use; {} being reintegrated",
         counted(log.live_records, "record"),

@@ -115,12 +115,12 @@ impl Records {
             bytes
         };
         let list = |bank| geometry.bad_block_log_at(bank).and_then(|(at, length)| read(at, length));
-        let logs = geometry.layout().logs().is_some();
+        let recorded_updates = geometry.records_updates();
         let table = |bank| read(geometry.table_at(bank), geometry.table_length());
         let (at, length) = geometry.commit_log();
         Records {
             bitmaps: [0, 1].map(|bank| read(geometry.bitmap_at(bank), geometry.bitmap_length())),
-            tables: if logs { [0, 1].map(table) } else { Banks::default() },
+            tables: if recorded_updates { [0, 1].map(table) } else { Banks::default() },
             bad_block_logs: [0, 1].map(list),
             commits: if geometry.is_journaled() {
                 read_commit_log(member, assembly, last)
@@ -139,7 +139,7 @@ impl Records {
     /// commit log.
     pub(super) fn add_to(self, geometry: &Geometry, inputs: &mut OpeningInputs) -> CommitLogContent {
         inputs.bitmaps.push(self.bitmaps);
-        if geometry.layout().logs().is_some() {
+        if geometry.records_updates() {
             inputs.tables.push(self.tables);
         }
         if geometry.bad_block_log_at(0).is_some() {

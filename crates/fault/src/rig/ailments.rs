@@ -92,7 +92,7 @@ fn metadata_sector(geometry: &Geometry, length: Sectors, number: u64) -> u64 {
     let areas = [
         Some(superblock),
         Some((geometry.bitmap_at(bank), geometry.bitmap_length())),
-        geometry.layout().logs().map(|_| (geometry.table_at(bank), geometry.table_length())),
+        geometry.records_updates().then(|| (geometry.table_at(bank), geometry.table_length())),
         geometry.bad_block_log_at(bank),
         Some(geometry.commit_log()).filter(|(_, length)| !length.is_zero()),
     ];

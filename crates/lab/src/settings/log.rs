@@ -66,7 +66,6 @@ impl LogSettings {
             (self.log_ratio.is_some(), "log-ratio"),
             (self.log_segment.is_some(), "log-segment"),
             (self.log_track.is_some(), "log-track"),
-            (self.write_back.is_some(), "write-back"),
         ];
         set.into_iter().find(|(is_set, _)| *is_set).map(|(_, key)| key)
     }

@@ -120,9 +120,9 @@ pub enum SettingError {
     /// The organization has no log.
     #[error("--{0} is for organizations with a parity log; use --organization parity-logging")]
     NoLog(&'static str),
-    /// The organization has no log, so it cannot have a journal.
+    /// The organization has no parity in a place of its own, so it cannot have a journal.
     #[error(
-        "--consistency journal is for organizations with a parity log, and {0} has none; use --organization \
+        "--consistency journal is for organizations with parity, and {0} has none that stays in its place; use raid4, raid5 or \
          parity-logging, or leave the option away"
     )]
     Consistency(&'static str),
@@ -130,8 +130,6 @@ pub enum SettingError {
 
 /// The default stripe unit.
 const DEFAULT_UNIT: &str = "64KiB";
-/// The default consistency of organizations with a parity log.
-const DEFAULT_CONSISTENCY: Consistency = Consistency::Journal;
 
 impl OrganizationSettings {
     /// Fills in what these settings leave open from those of a file.
@@ -189,13 +187,14 @@ impl OrganizationSettings {
     /// Returns what a crash may cost.
     ///
     /// # Errors
-    /// The consistency needs a parity log, and the organization has none.
+    /// The organization cannot have this consistency.
     pub fn consistency(&self) -> Result<Consistency, SettingError> {
         let row = self.row()?;
-        match (row.organization.is_logged(), self.consistency.map(Consistency::from)) {
-            (true, asked) => Ok(asked.unwrap_or(DEFAULT_CONSISTENCY)),
-            (false, Some(Consistency::Journal)) => Err(SettingError::Consistency(row.name)),
-            (false, _) => Ok(Consistency::Bitmap),
+        let usual = if row.organization.is_logged() { Consistency::Journal } else { Consistency::Bitmap };
+        let consistency = self.consistency.map_or(usual, Consistency::from);
+        match row.organization.takes(consistency) {
+            true => Ok(consistency),
+            false => Err(SettingError::Consistency(row.name)),
         }
     }
 
@@ -270,7 +269,7 @@ pub fn describe(stored: &StoredGeometry) -> String {
         Some(Rotation::Dedicated) | None => NAMED.iter().find(|row| row.name == name).map(|row| row.about),
     };
     let about = about.map_or(String::new(), |about| format!(" ({about})"));
-    let consistency = match stored.organization.is_logged() {
+    let consistency = match stored.organization.is_logged() || stored.consistency.is_journal() {
         true => format!(", consistency {}", stored.consistency.name()),
         false => String::new(),
     };

@@ -11,7 +11,6 @@ use crate::format::commit_entry::{CommitPart, EntryContent};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
-use crate::log::commit::given_up::slots_that_failed;
 use crate::log::commit::logs::{Copy, EntryName};
 use crate::log::commit::places::{further_places, is_exposed, places};
 use crate::plan::{Source, Span, Strategy};
@@ -139,7 +138,7 @@ impl Logs {
         cx.jobs.end(id);
         if self.commits.written(part, true) {
             self.commits.log().stream(part).owed = false;
-            self.tell_given_up(cx, part);
+            self.plan_given_up_again(cx, part);
         }
     }
 
@@ -153,14 +152,12 @@ impl Logs {
         failures: &[FailedAccess],
     ) {
         cx.jobs.end(id);
-        let stand = !cx.only_members_lost(failures);
-        let full = slots_that_failed(cx, failures);
-        let log = self.commits.log();
-        log.ring(part).written(false);
-        if log.note_full(full) || !stand {
+        self.commits.log().ring(part).written(false);
+        if self.may_try_again(cx, durable, failures) {
             // It is written again, to others.
             return;
         }
+        let log = self.commits.log();
         log.ring(part).give_up_beginning();
         log.stream(part).stuck = true;
         self.tell_given_up(cx, part);

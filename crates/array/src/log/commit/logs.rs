@@ -18,8 +18,8 @@ pub(in crate::log) const GROUP: usize = 256;
 /// An entry is closed when it takes about this part of its ring (one sixth). An entry does not wrap
 /// around the end of the ring, so as much may stay unused there.
 pub(in crate::log) const LONGEST: u64 = 6;
-/// So many records without payload are remembered in any case.
-const MANY_BARE: usize = 4_096;
+/// So many stripes with such records are remembered in any case.
+const MANY_OVERRULING: usize = 4_096;
 
 /// The commit log: streams of entries: records, intents, perhaps writes. Each entry stands on
 /// several members, in the same place of each member's area.
@@ -36,10 +36,11 @@ pub(crate) struct CommitLogs {
     pub(in crate::log) found_writes: Vec<FoundEntry>,
     /// Entries that are kept until it is durable that their regions are to be resynced.
     pub(in crate::log) orphans: Vec<EntryName>,
-    /// By region and stripe: the number of the last entry with a record without payload.
-    pub(in crate::log) bare: BTreeMap<(Region, u32), u64>,
+    /// By region and stripe: the number of the last entry with a record that overrules what was
+    /// written since without one.
+    pub(in crate::log) overruling: BTreeMap<(Region, u32), u64>,
     /// With more of them, those of entries that would not be found any more are dropped.
-    pub(in crate::log) many_bare: usize,
+    pub(in crate::log) many_overruling: usize,
 }
 
 /// The streams, and what waits for them.
@@ -239,8 +240,8 @@ impl CommitLogs {
             flushing: false,
             found_writes: Vec::new(),
             orphans: Vec::new(),
-            bare: bare_records_of(&found.records).collect(),
-            many_bare: 0,
+            overruling: overruling_records_of(&found.records).collect(),
+            many_overruling: 0,
         }
     }
 
@@ -257,20 +258,20 @@ impl CommitLogs {
         self.streams.as_ref().expect("an array with a commit log")
     }
 
-    /// The last entry with a record without payload of this stripe, if it would be found after a
-    /// crash.
-    pub(crate) fn bare_record(&mut self, region: Region, stripe: u32) -> Option<u64> {
-        let number = self.bare.get(&(region, stripe)).copied()?;
+    /// The last entry with a record of this stripe that overrules what was written since without
+    /// one, if it would be found after a crash.
+    pub(crate) fn overruling_record(&mut self, region: Region, stripe: u32) -> Option<u64> {
+        let number = self.overruling.get(&(region, stripe)).copied()?;
         self.streams().records().would_be_found(number).then_some(number)
     }
 
-    /// Entry `number` has a record without payload of this stripe.
-    pub(crate) fn note_bare(&mut self, region: Region, stripe: u32, number: u64) {
-        self.bare.insert((region, stripe), number);
-        if self.bare.len() > self.many_bare.max(MANY_BARE) {
+    /// Entry `number` has such a record of this stripe.
+    pub(crate) fn note_overruling(&mut self, region: Region, stripe: u32, number: u64) {
+        self.overruling.insert((region, stripe), number);
+        if self.overruling.len() > self.many_overruling.max(MANY_OVERRULING) {
             let Some(streams) = &self.streams else { return };
-            self.bare.retain(|_, number| streams.records().would_be_found(*number));
-            self.many_bare = self.bare.len() * 2;
+            self.overruling.retain(|_, number| streams.records().would_be_found(*number));
+            self.many_overruling = self.overruling.len() * 2;
         }
     }
 
@@ -405,13 +406,13 @@ impl CommitLogs {
     }
 }
 
-/// The entries among `found` that hold records without payload, in order, each with its region
-/// and stripe.
-pub(in crate::log) fn bare_records_of(found: &Found) -> impl Iterator<Item = ((Region, u32), u64)> {
+/// The entries among `found` that hold records which overrule what was written since without one,
+/// in order, each with its region and stripe.
+pub(in crate::log) fn overruling_records_of(found: &Found) -> impl Iterator<Item = ((Region, u32), u64)> {
     found.entries.iter().flat_map(|FoundEntry { header, .. }| {
-        let bare = header.content.records.iter();
-        let bare = bare.filter(|committed| committed.record.payload().is_zero());
-        bare.map(|committed| ((committed.region, committed.record.stripe), header.number))
+        let records = header.content.records.iter();
+        let overruling = records.filter(|committed| committed.record.kind.overrules());
+        overruling.map(|committed| ((committed.region, committed.record.stripe), header.number))
     })
 }
 

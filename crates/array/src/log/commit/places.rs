@@ -34,6 +34,11 @@ pub(super) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot
     best.unwrap_or_default().into_iter().map(|(.., slot)| slot).collect()
 }
 
+/// Whether the next entry goes to no member in `full`.
+pub(super) fn have_space(cx: &Context, durable: &Durable, full: &[Slot]) -> bool {
+    places(cx, durable, full).iter().all(|slot| !full.contains(slot))
+}
+
 /// The number of members on which an entry stands.
 pub(super) fn copies(cx: &Context) -> usize {
     usize::from(cx.geometry.commit_copies())

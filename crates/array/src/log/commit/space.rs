@@ -2,6 +2,7 @@
 
 use parlour_units::Sectors;
 
+use crate::columns::{Columns, hull};
 use crate::context::Context;
 use crate::format::commit_entry::entry_length;
 use crate::ids::JobId;
@@ -24,6 +25,14 @@ impl Logs {
                 entry_length(1, job.pieces[0].columns.length() * units, Sectors::ZERO, block)
             }
             Some(LogMethod::Zero) => entry_length(1, Sectors::ZERO, Sectors::ZERO, block),
+            // Each piece, and of each check unit a few parts between ends of pieces.
+            _ if !self.have_positions() => {
+                let checks = u64::from(cx.geometry.layout().check_units());
+                let hull = hull(&job.pieces).map_or(Sectors::ZERO, Columns::length);
+                let content = columns + hull * checks;
+                let parts = job.pieces.len() as u64;
+                entry_length(parts + checks * (parts * 2), content, content, block)
+            }
             // A piece is cut where a segment ends: each segment that it touches adds one record.
             _ => {
                 let segments = columns / self.payload() + 2;

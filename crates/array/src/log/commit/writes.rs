@@ -7,7 +7,6 @@ use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::{CommitPart, EntryContent, StagedWrite};
 use crate::job::Kind;
 use crate::log::Logs;
-use crate::log::commit::given_up::slots_that_failed;
 use crate::log::commit::logs::{EntryName, LONGEST};
 use crate::log::commit::places::places;
 use crate::log::found::FoundEntry;
@@ -109,14 +108,12 @@ impl Logs {
     }
 
     /// The entry could not be written. The next one goes to other members, if there are enough.
-    pub(crate) fn write_entry_broken(&mut self, cx: &Context, failures: &[FailedAccess]) {
+    pub(crate) fn write_entry_broken(&mut self, cx: &Context, durable: &Durable, failures: &[FailedAccess]) {
         self.commits.written(PART, false);
-        self.commits.log().stream(PART).owed = true;
-        let gone = cx.only_members_lost(failures);
-        let full = slots_that_failed(cx, failures);
-        let log = self.commits.log();
         // If there is no other member to try, no entry is tried before members have come or gone.
-        log.stream(PART).stuck = !log.note_full(full) && !gone;
+        let stuck = !self.may_try_again(cx, durable, failures);
+        let stream = self.commits.log().stream(PART);
+        (stream.owed, stream.stuck) = (true, stuck);
     }
 
     /// All that entry `number` holds is in its place, or in later entries that count. A flush that
@@ -186,7 +183,8 @@ impl Logs {
     /// Flushes the members, if that lets entries of writes be forgotten. Returns whether it began.
     pub(crate) fn flush_for_writes(&mut self, cx: &mut Context, durable: &Durable) -> bool {
         let wants = self.commits.log().part(PART).wants_flush();
-        let wants = wants && !self.commits.flushing && durable.flushes_hold(cx);
+        let holds = !durable.barrier() && durable.flushes_hold(cx);
+        let wants = wants && !self.commits.flushing && holds;
         if wants {
             self.start_commit_flush(cx);
         }

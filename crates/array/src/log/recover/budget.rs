@@ -16,7 +16,9 @@ impl RegionLog {
 impl Logs {
     /// The commit log holds records or intents of `region`: it is recovered later.
     pub(crate) fn recover_later(&mut self, region: Region, recovery: Recovery) {
-        self.region(region).recovery = Some(Box::new(recovery));
+        let log = self.region(region);
+        log.recovery = Some(Box::new(recovery));
+        log.load = LoadState::Unknown;
         self.recoveries.left += 1;
     }
 
@@ -69,6 +71,9 @@ impl Logs {
 
     /// The greatest number of log buffers that the records to be redone take.
     pub(in crate::log) fn recovery_buffers(&self, recovery: &Recovery) -> u32 {
+        if !self.have_positions() {
+            return 0;
+        }
         let lengths = recovery.records.iter().map(|one| one.committed.record.payload().get());
         // (A record that does not fit into the rest of a buffer goes to the next one: at most half
         // of each buffer is wasted.)

@@ -2,7 +2,8 @@
 
 use crate::buffer::BufferId;
 use crate::columns::Columns;
-use crate::plan::Span;
+use crate::format::segment::{Record, RecordKind};
+use crate::plan::{Plan, Span};
 use parlour_units::{Region, Sectors, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,6 +45,28 @@ pub(crate) struct Redo {
     pub(in crate::log) buffers: Vec<BufferId>,
     /// The result of the comparison, once the data was read and the second of the two plans runs.
     pub(in crate::log) found: Option<Verdict>,
+}
+
+impl Redo {
+    /// Brings `columns` of a unit, which are `into`, up to the record with this index: adds its
+    /// difference, or replaces them by its content.
+    pub(in crate::log) fn bring_up(
+        &self,
+        plan: &mut Plan,
+        (index, record): (usize, &Record),
+        (into, columns): (Span, Columns),
+    ) {
+        let payload = self.payloads[&index];
+        let start = payload.start + (columns.from - record.columns.from);
+        let from = Span::new(payload.source, start, columns.length());
+        match record.kind {
+            RecordKind::Overwrite => plan.xor(into, [from]),
+            RecordKind::Update => plan.xor_into(into, [from]),
+            RecordKind::Cancel | RecordKind::Zero | RecordKind::Void => {
+                unreachable!("a record without payload brings nothing up")
+            }
+        }
+    }
 }
 
 /// The result of the comparison.

@@ -9,7 +9,7 @@ use crate::columns::{Columns, uncovered};
 use crate::context::Context;
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::{Change, Committed, Intent};
-use crate::format::segment::RecordKind;
+use crate::format::segment::{Record, RecordKind};
 use crate::geometry::Geometry;
 use crate::log::EntryName;
 use crate::log::found::{FoundEntry, FoundLog};
@@ -58,6 +58,8 @@ pub(crate) struct Recovery {
     /// Records, in the order of sequence numbers.
     pub(super) records: Vec<Remembered>,
     pub(super) intents: Vec<(Intent, EntryName)>,
+    /// Records, by index, of whose content nothing counts any more: it is replaced by later ones.
+    pub(super) superseded: BTreeSet<usize>,
     /// Stripes before this one have been redone.
     pub(super) redone: u32,
     /// Records up to this sequence number were redone by an earlier recovery. What stands where
@@ -122,11 +124,16 @@ pub(super) struct Chain {
     pub(super) links: Vec<(usize, Change)>,
     /// No record came after the last full-stripe write of this stripe at this column.
     pub(super) whole_last: bool,
+    /// The one link holds the sector's content: nothing before it counts.
+    pub(super) is_content: bool,
 }
 
 impl Chain {
     /// How many links of the chain a sector with this checksum already contains.
     pub(super) fn position(&self, sum: u64) -> Option<usize> {
+        if self.is_content {
+            return Some(self.links.iter().filter(|(_, change)| change.new == sum).count());
+        }
         let last = self.links.iter().rposition(|(_, change)| change.new == sum).map(|index| index + 1);
         let first = self.base.or(self.links.first().map(|(_, change)| change.old));
         last.or((first == Some(sum)).then_some(0))
@@ -141,6 +148,7 @@ impl Committed {
         match self.record.kind {
             RecordKind::Cancel => length * u64::from(units),
             RecordKind::Zero => u64::from(units),
+            RecordKind::Void => 1,
             RecordKind::Update | RecordKind::Overwrite => length * 2,
         }
     }
@@ -174,6 +182,35 @@ impl Recovery {
         self.intents.iter().map(|(_, name)| *name)
     }
 
+    pub(super) fn record(&self, index: usize) -> &Record {
+        &self.records[index].committed.record
+    }
+
+    /// Finds the records whose content is replaced as a whole by later ones: it need not be read.
+    pub(in crate::log) fn find_superseded(&mut self) {
+        let mut replaced: BTreeMap<(u32, Option<Unit>), Vec<Columns>> = BTreeMap::new();
+        for index in (0..self.records.len()).rev() {
+            let Record { stripe, unit, kind, columns, .. } = *self.record(index);
+            let of = match kind {
+                RecordKind::Update => continue,
+                RecordKind::Overwrite | RecordKind::Void => Some(unit),
+                RecordKind::Cancel | RecordKind::Zero => None,
+            };
+            let by = |of: Option<Unit>| replaced.get(&(stripe, of)).into_iter().flatten().copied();
+            let later: Vec<Columns> = by(of).chain(by(None)).collect();
+            if uncovered(columns, &later).is_empty() {
+                self.superseded.insert(index);
+            } else {
+                replaced.entry((stripe, of)).or_default().push(columns);
+            }
+        }
+    }
+
+    /// Whether the payload of this record is needed.
+    pub(super) fn needs_payload(&self, index: usize) -> bool {
+        !self.record(index).payload().is_zero() && !self.superseded.contains(&index)
+    }
+
     /// Whether data is to be compared with this record.
     fn is_to_redo(&self, index: usize) -> bool {
         self.records[index].committed.record.sequence > self.landed
@@ -190,31 +227,44 @@ impl Recovery {
             }
             let offset = (column - record.columns.from).get();
             let change = |offset: u64| changes.get(offset as usize).copied();
-            if record.kind == RecordKind::Zero {
+            match record.kind {
                 // (A column whose last record is a zero record is not compared.)
-                chain = Chain::default();
-            } else if record.kind == RecordKind::Cancel {
-                let length = record.columns.length().get();
-                let base = change(u64::from(unit.get()) * length + offset).map(|change| change.new);
-                chain = Chain { base, links: Vec::new(), whole_last: true };
-            } else {
-                chain.whole_last = false;
-                if record.unit == unit {
-                    chain.links.extend(change(offset).map(|change| (*index, change)));
+                RecordKind::Zero => chain = Chain::default(),
+                RecordKind::Cancel => {
+                    let length = record.columns.length().get();
+                    let base = change(u64::from(unit.get()) * length + offset).map(|change| change.new);
+                    chain = Chain { base, whole_last: true, ..Chain::default() };
+                }
+                RecordKind::Overwrite if record.unit == unit => {
+                    let links = change(offset).map(|change| (*index, change)).into_iter().collect();
+                    chain = Chain { links, is_content: true, ..Chain::default() };
+                }
+                // (It was computed since from what the other units hold.)
+                RecordKind::Void if record.unit == unit => chain = Chain::default(),
+                RecordKind::Overwrite | RecordKind::Void => {}
+                RecordKind::Update => {
+                    chain.whole_last = false;
+                    if record.unit == unit {
+                        chain.links.extend(change(offset).map(|change| (*index, change)));
+                    }
                 }
             }
         }
         chain
     }
 
-    /// Columns that a zero record of the stripe zeroed and that no later record of the whole stripe
-    /// covers, each with the index of the zero record. `of_stripe` are the stripe's records in
-    /// order.
-    pub(super) fn zeroed(&self, of_stripe: &[usize]) -> Vec<(usize, Columns)> {
+    /// Columns of `unit` that a zero record of the stripe zeroed and that no later record replaces,
+    /// each with the index of the zero record. `of_stripe` are the stripe's records in order.
+    pub(super) fn zeroed(&self, of_stripe: &[usize], unit: Unit) -> Vec<(usize, Columns)> {
         let mut zeroed: Vec<(usize, Columns)> = Vec::new();
         for index in of_stripe.iter().filter(|index| self.is_to_redo(**index)) {
-            let record = &self.records[*index].committed.record;
-            if record.kind == RecordKind::Update {
+            let record = self.record(*index);
+            let replaces = match record.kind {
+                RecordKind::Update => false,
+                RecordKind::Overwrite | RecordKind::Void => record.unit == unit,
+                RecordKind::Cancel | RecordKind::Zero => true,
+            };
+            if !replaces {
                 continue;
             }
             let left = |(zero, columns): (usize, Columns)| {
@@ -261,7 +311,7 @@ impl Recovery {
             let record = &self.records[*index].committed.record;
             let of = match record.kind {
                 RecordKind::Cancel => 0..units,
-                RecordKind::Zero => continue,
+                RecordKind::Zero | RecordKind::Void => continue,
                 RecordKind::Update | RecordKind::Overwrite => record.unit.get()..record.unit.get() + 1,
             };
             parts.extend(of.map(|unit| (record.stripe, Unit::new(unit), record.columns)));
@@ -276,14 +326,12 @@ impl Recovery {
                 _ => kept.push((stripe, unit, columns)),
             }
         }
-        let zeroed: BTreeMap<u32, Vec<Columns>> = stripes
-            .iter()
-            .map(|(stripe, records)| (*stripe, self.zeroed(records).into_iter().map(|zero| zero.1).collect()))
-            .collect();
         kept = kept
             .into_iter()
             .flat_map(|(stripe, unit, columns)| {
-                uncovered(columns, &zeroed[&stripe]).into_iter().map(move |columns| (stripe, unit, columns))
+                let zeroed = self.zeroed(&stripes[&stripe], unit);
+                let zeroed: Vec<Columns> = zeroed.into_iter().map(|zero| zero.1).collect();
+                uncovered(columns, &zeroed).into_iter().map(move |columns| (stripe, unit, columns))
             })
             .collect();
         if self.block_by_block {

@@ -24,9 +24,9 @@ impl Recovery {
     pub(super) fn blanks(&self, stripes: &BTreeMap<u32, Vec<usize>>, units: u16) -> Vec<Blank> {
         let mut blanks = Vec::new();
         for (stripe, of_stripe) in stripes {
-            for (zero, columns) in self.zeroed(of_stripe) {
-                let since: Vec<usize> = of_stripe.iter().copied().filter(|index| *index > zero).collect();
-                for unit in (0..units).map(Unit::new) {
+            for unit in (0..units).map(Unit::new) {
+                for (zero, columns) in self.zeroed(of_stripe, unit) {
+                    let since: Vec<usize> = of_stripe.iter().copied().filter(|index| *index > zero).collect();
                     self.blanks_of_unit((*stripe, unit), columns, &since, &mut blanks);
                 }
             }
@@ -71,13 +71,10 @@ impl Redo {
         plan.next_phase();
         for (blank, buffer) in filled() {
             for index in &blank.links {
-                let record = &recovery.records[*index].committed.record;
-                let payload = self.payloads[index];
+                let record = recovery.record(*index);
                 let both = common(blank.columns, record.columns).expect("a link changes some of it");
-                let into = both.from - blank.columns.from;
-                let from = payload.start + (both.from - record.columns.from);
-                let into = Span::new(Source::Buffer(buffer), into, both.length());
-                plan.xor_into(into, [Span::new(payload.source, from, both.length())]);
+                let into = Span::new(Source::Buffer(buffer), both.from - blank.columns.from, both.length());
+                self.bring_up(plan, (*index, record), (into, both));
             }
         }
         plan.next_phase();

@@ -20,7 +20,6 @@ use crate::ids::JobId;
 use crate::job::Kind;
 use crate::layout::{Location, Occupant};
 use crate::log::Logs;
-use crate::log::commit::given_up::slots_that_failed;
 use crate::log::commit::logs::Waiting;
 use crate::log::{EntryName, LoadState};
 use crate::plan::{Plan, Span, Strategy};
@@ -99,8 +98,7 @@ impl Logs {
     ) {
         cx.jobs.end(id);
         self.commits.written(CommitPart::Intents, false);
-        let full = slots_that_failed(cx, failures);
-        if self.commits.log().note_full(full) || cx.only_members_lost(failures) {
+        if self.may_try_again(cx, durable, failures) {
             self.commits.log().announced.push_front(waiting);
         } else {
             self.pass_without_intent(cx, durable, waiting.region);

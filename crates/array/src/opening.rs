@@ -472,13 +472,14 @@ fn unread_areas(commits: &[CommitLogContent]) -> Vec<Slot> {
 /// may stand on members alone whose areas cannot be read: no other entry names them.
 fn is_damaged(assembly: &Assembly, found: &FoundLog, unread: &[Slot]) -> bool {
     let parts = assembly.geometry.commit_parts();
-    let damaged = parts.iter().any(|part| is_stream_damaged(assembly, found.part(*part)));
-    !assembly.superblock.clean && (damaged || hides_entries(assembly, unread))
+    let damaged = |part: &Found| is_stream_damaged(assembly, part) || hides_entries(assembly, unread, part);
+    !assembly.superblock.clean && parts.iter().any(|part| damaged(found.part(*part)))
 }
 
 /// The same for acknowledged writes.
 fn may_lack_writes(assembly: &Assembly, found: &FoundLog, unread: &[Slot]) -> bool {
-    let damaged = || is_stream_damaged(assembly, &found.writes) || hides_entries(assembly, unread);
+    let damaged =
+        || is_stream_damaged(assembly, &found.writes) || hides_entries(assembly, unread, &found.writes);
     assembly.geometry.writes_back() && !assembly.superblock.clean && damaged()
 }
 
@@ -486,12 +487,14 @@ fn is_stream_damaged(assembly: &Assembly, stream: &Found) -> bool {
     !stream.whole || stream.newest < first_sequence(assembly.superblock.recorded.opened)
 }
 
-/// Whether so many areas are missing or cannot be read that all copies of an entry may be there.
-fn hides_entries(assembly: &Assembly, unread: &[Slot]) -> bool {
+/// Whether so many areas are missing or cannot be read that all copies of an entry may be there. Of
+/// an area that can be read in part, only the part counts in which the next entry would stand.
+fn hides_entries(assembly: &Assembly, unread: &[Slot], stream: &Found) -> bool {
     let (gone, layout) = (gone(assembly), assembly.geometry.layout());
+    let is_unread = |slot: &Slot| unread.contains(slot) || stream.hidden.contains(slot);
     let hides = |group: u16| {
-        let hidden = layout.slots_of(group).filter(|slot| gone.contains(slot) || unread.contains(slot));
-        let any_unread = layout.slots_of(group).any(|slot| unread.contains(&slot) && !gone.contains(&slot));
+        let hidden = layout.slots_of(group).filter(|slot| gone.contains(slot) || is_unread(slot));
+        let any_unread = layout.slots_of(group).any(|slot| is_unread(&slot) && !gone.contains(&slot));
         any_unread && hidden.count() > usize::from(assembly.geometry.fault_tolerance())
     };
     (0..layout.groups()).any(hides)

@@ -398,6 +398,54 @@ fn a_write_without_a_record_is_not_undone_by_content_that_was_recorded_before() 
     assert!(world.read_now(0, 1).unwrap() == new);
 }
 
+/// After a crash with the loss of a member: blocks of another member's commit log cannot be read.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_block_of_the_commit_log_that_cannot_be_read_costs_nothing_where_no_entry_can_be_the_newest() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        world.settle();
+        world.all_volatile();
+        let new: Vec<Vec<u8>> = (0..8).map(|seed| payload(&mut Random(seed), 3)).collect();
+        for (at, new) in (0..).zip(&new) {
+            world.do_now(Operation::Write { durable: true }, at * 100, 3, Some(new)).0.unwrap();
+        }
+        let geometry = world.array.geometry().clone();
+        world.disk_at(4).dead = true;
+        for part in geometry.commit_parts() {
+            // (In the second half, which no entry has reached.)
+            let (start, length) = geometry.commit_part(*part);
+            let sector = start.get() + length.get() / 4 * 3;
+            world.disk_at(1).unreadable.insert(sector);
+        }
+        let mut world = world.crash(false).expect("what is unreadable is not needed");
+        world.settle();
+        for (at, new) in (0..).zip(&new) {
+            assert!(world.read_now(at * 100, 3).unwrap() == *new);
+        }
+        let damaged = |event: &Event| matches!(event, Event::CommitLogDamaged);
+        assert!(!world.events.iter().any(damaged), "the log is whole");
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_block_that_may_hide_the_newest_entry_is_not_passed_over() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        world.settle();
+        let new = payload(&mut Random(1), 3);
+        world.do_now(Operation::Write { durable: true }, 0, 3, Some(&new)).0.unwrap();
+        let geometry = world.array.geometry().clone();
+        for slot in 0..5 {
+            for part in geometry.commit_parts() {
+                let start = geometry.commit_part(*part).0.get();
+                world.disk_at(slot).unreadable.insert(start);
+            }
+        }
+        world.disk_at(4).dead = true;
+        assert!(world.crash(false).is_err(), "all copies of the newest entry may be there");
+    }
+}
+
 /// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
 #[cfg(feature = "planted-bugs")]
 mod planted {

@@ -83,13 +83,24 @@ pub(crate) fn bad_block_logs(disks: &[Disk], members: &[Option<usize>], geometry
     banks(disks, &members, at, length)
 }
 
-/// The commit log of each of these members; empty if there is no member or no commit log, or if it
-/// is unreadable.
-pub(crate) fn commit_logs(disks: &[Disk], members: &[Option<usize>], geometry: &Geometry) -> Vec<Vec<u8>> {
+/// The commit log of each of these members, and the blocks that are unreadable there, as
+/// [`CommitLogContent::with_gaps`] takes them; empty if there is no member or no commit log.
+///
+/// [`CommitLogContent::with_gaps`]: parlour_array::CommitLogContent::with_gaps
+pub(crate) fn commit_logs(
+    disks: &[Disk],
+    members: &[Option<usize>],
+    geometry: &Geometry,
+) -> Vec<(Vec<u8>, Vec<(u64, u64)>)> {
     let (at, length) = geometry.commit_log();
+    let block = geometry.block();
     let read = |disk: &Option<usize>| {
-        let disk = disk.filter(|_| !length.is_zero())?;
-        disks[disk].try_read(at, length)
+        let disk = disk.filter(|_| !length.is_zero()).map(|disk| &disks[disk])?;
+        let mut bytes = vec![0; length.bytes().as_usize()];
+        disk.read(at, &mut bytes);
+        let blocks = (0..length.get()).step_by(block.get() as usize);
+        let gaps = blocks.filter(|first| !disk.can_read(at + Sectors::new(*first), block));
+        Some((bytes, gaps.map(|first| (first, block.get())).collect()))
     };
     members.iter().map(|disk| read(disk).unwrap_or_default()).collect()
 }

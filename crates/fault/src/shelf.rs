@@ -172,7 +172,10 @@ impl Shelf {
             bitmaps: found::bitmaps(disks, &members, geometry),
             tables: found::tables(disks, &members, geometry),
             bad_block_logs: found::bad_block_logs(disks, &members, geometry),
-            commits: logs.iter().map(|bytes| CommitLogContent::of(assembly, bytes)).collect(),
+            commits: logs
+                .iter()
+                .map(|(bytes, gaps)| CommitLogContent::with_gaps(assembly, bytes, gaps))
+                .collect(),
             session: identity(FIRST_SESSION + self.sessions),
             read_only: false,
             force,

@@ -171,6 +171,7 @@ fn inputs(drives: &[Member], session: u64, (tuning, simulated): (Tuning, Simulat
         tables: Vec::new(),
         bad_block_logs: Vec::new(),
         commits: Vec::new(),
+        commit_gaps: Vec::new(),
         session: identity(Kind::Session, session),
         read_only: false,
         force: false,

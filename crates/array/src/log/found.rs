@@ -3,6 +3,8 @@
 //! An entry stands on several members, in the same place of each member's area. One copy of it is
 //! enough.
 
+use std::ops::Range;
+
 use parlour_units::{Sectors, Slot};
 
 use crate::format::commit_entry::{CommitPart, EntryHeader};
@@ -14,6 +16,25 @@ pub(crate) struct Area {
     pub(crate) entries: Vec<EntryHeader>,
     /// The bytes of the newest one.
     pub(crate) last: Vec<u8>,
+    /// The length of the area.
+    pub(crate) length: Sectors,
+    /// Parts of it that cannot be read, in sectors from its start.
+    pub(crate) gaps: Vec<Range<u64>>,
+}
+
+impl Area {
+    /// Whether an entry may stand here unread that follows on what ends at `head`, the end of the
+    /// newest entry that was found. It begins there, or at the area's start, and takes less than a
+    /// quarter of the area.
+    fn hides_behind(&self, head: Option<u64>) -> bool {
+        let Some(head) = head else { return !self.gaps.is_empty() };
+        let (length, longest) = (self.length.get(), self.length.get() / 4);
+        let at = head % length.max(1);
+        let places = [at..at + longest, 0..longest];
+        let overlaps =
+            |gap: &Range<u64>| places.iter().any(|place| gap.start < place.end && place.start < gap.end);
+        self.gaps.iter().any(overlaps)
+    }
 }
 
 /// An entry, and the slots on whose members it stands.
@@ -56,12 +77,22 @@ pub(crate) struct Found {
     pub(crate) whole: bool,
     /// The bytes of the newest entry.
     pub(crate) last: Vec<u8>,
+    /// The slots in whose areas newer entries may stand that cannot be read.
+    pub(crate) hidden: Vec<Slot>,
 }
 
 impl Default for Found {
     /// A stream to which nothing was ever written.
     fn default() -> Found {
-        Found { entries: Vec::new(), newest: 0, head: 0, floor: 0, whole: true, last: Vec::new() }
+        Found {
+            entries: Vec::new(),
+            newest: 0,
+            head: 0,
+            floor: 0,
+            whole: true,
+            last: Vec::new(),
+            hidden: Vec::new(),
+        }
     }
 }
 
@@ -73,7 +104,12 @@ impl Found {
     pub(crate) fn of(areas: impl IntoIterator<Item = (Slot, Area)>, block: Sectors) -> Found {
         let mut all: Vec<(EntryHeader, Slot)> = Vec::new();
         let mut last = (0, Vec::new());
-        for (slot, area) in areas {
+        let mut broken: Vec<(Slot, Area)> = Vec::new();
+        for (slot, mut area) in areas {
+            if !area.gaps.is_empty() {
+                let gaps = std::mem::take(&mut area.gaps);
+                broken.push((slot, Area { gaps, length: area.length, ..Area::default() }));
+            }
             let newest = area.entries.iter().map(|entry| entry.number).max().unwrap_or(0);
             if newest > last.0 {
                 last = (newest, area.last);
@@ -90,15 +126,21 @@ impl Found {
                 None => entries.push(FoundEntry { header, slots: vec![slot] }),
             }
         }
-        let Some(newest) = entries.last().map(|last| &last.header) else { return Found::default() };
+        let hidden = |head: Option<u64>| {
+            let hiding = broken.iter().filter(|(_, area)| area.hides_behind(head));
+            hiding.map(|(slot, _)| *slot).collect::<Vec<Slot>>()
+        };
+        let Some(newest) = entries.last().map(|last| &last.header) else {
+            return Found { hidden: hidden(None), ..Found::default() };
+        };
         let (newest, tail, head) = (newest.number, newest.tail, newest.at + newest.length(block).get());
-        let last = last.1;
+        let (last, hidden) = (last.1, hidden(Some(head)));
         match chain(entries, tail).filter(|_| !contradicts) {
             Some(entries) => {
                 let floor = entries.first().map_or(head, |oldest| oldest.header.at);
-                Found { entries, newest, head, floor, whole: true, last }
+                Found { entries, newest, head, floor, whole: true, last, hidden }
             }
-            None => Found { entries: Vec::new(), newest, head, floor: head, whole: false, last },
+            None => Found { entries: Vec::new(), newest, head, floor: head, whole: false, last, hidden },
         }
     }
 

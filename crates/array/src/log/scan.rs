@@ -6,6 +6,7 @@
 //! that are to be redone, of the longest entry, and of one piece.
 
 use std::fmt;
+use std::ops::Range;
 
 use parlour_codec::sector::SectorKey;
 use parlour_units::Sectors;
@@ -34,8 +35,22 @@ pub struct CommitLogContent {
 impl CommitLogContent {
     /// The content of a log with these `bytes`; empty `bytes` stand for a log that cannot be read.
     pub fn of(assembly: &Assembly, bytes: &[u8]) -> CommitLogContent {
+        CommitLogContent::with_gaps(assembly, bytes, &[])
+    }
+
+    /// The same, where some parts of the log could not be read. `gaps` are these parts, in order:
+    /// for each the first sector, counted from the log's start, and the number of sectors.
+    pub fn with_gaps(assembly: &Assembly, bytes: &[u8], gaps: &[(u64, u64)]) -> CommitLogContent {
         let mut reader = CommitLogReader::new(assembly);
-        reader.take(bytes);
+        let mut done = 0;
+        for (first, sectors) in gaps {
+            let from = (*first as usize * 512).clamp(done, bytes.len());
+            let to = (from + *sectors as usize * 512).min(bytes.len());
+            reader.take(&bytes[done..from]);
+            reader.skip(to - from);
+            done = to;
+        }
+        reader.take(&bytes[done..]);
         reader.finish()
     }
 }
@@ -88,6 +103,18 @@ impl CommitLogReader {
         }
     }
 
+    /// The next `length` bytes, in whole blocks, could not be read. What other members hold of the
+    /// entries there counts.
+    pub fn skip(&mut self, length: usize) {
+        let mut rest = length;
+        for ring in &mut self.rings {
+            let of_ring = rest.min(ring.left());
+            rest -= of_ring;
+            ring.skip(of_ring);
+        }
+        self.take(&vec![0; length]);
+    }
+
     /// Ends the reading and returns the content. A log that was taken only in part counts as
     /// unreadable.
     pub fn finish(self) -> CommitLogContent {
@@ -122,6 +149,8 @@ pub(super) struct RingReader {
     last: Vec<u8>,
     /// When there are this many entries, those that no longer count are dropped.
     many: usize,
+    /// Parts that cannot be read, in sectors from the ring's start.
+    gaps: Vec<Range<u64>>,
 }
 
 impl RingReader {
@@ -138,6 +167,15 @@ impl RingReader {
             tail: 0,
             last: Vec::new(),
             many: Self::MANY,
+            gaps: Vec::new(),
+        }
+    }
+
+    /// The next bytes, which are zeroes instead, cannot be read.
+    fn skip(&mut self, length: usize) {
+        let from = (self.at + self.pending.len()) as u64 / 512;
+        if length > 0 {
+            self.gaps.push(from..from + length as u64 / 512);
         }
     }
 
@@ -186,7 +224,8 @@ impl RingReader {
 
     /// What it holds, once all of it was taken.
     pub(super) fn finish(self) -> Area {
-        Area { entries: self.entries, last: self.last }
+        let length = Sectors::new(self.length as u64 / 512);
+        Area { entries: self.entries, last: self.last, length, gaps: self.gaps }
     }
 }
 
@@ -293,6 +332,30 @@ mod tests {
         assert_eq!((numbers(&found), found.whole), (vec![4, 5, 7], true), "the newest may have been cut off");
         let found = read(&log(40, &[(5, 8, 4, 4), (7, 16, 6, 5), (9, 24, 7, 7)]));
         assert_eq!((numbers(&found), found.whole), (vec![7, 9], true), "what no longer counts is not missed");
+    }
+
+    #[test]
+    fn a_block_that_cannot_be_read_costs_its_entry_and_hides_what_may_stand_there_alone() {
+        let bytes = log(160, &[(4, 24, 4, 3), (5, 32, 4, 4), (6, 40, 4, 5)]);
+        let found = |sector: usize| {
+            let mut ring = RingReader::new(Sectors::new(160), BLOCK);
+            let decode = |bytes: &[u8]| EntryHeader::decode_start(bytes, ARRAY, &SectorKey::new(ARRAY.0));
+            ring.take(&bytes[..sector * 512], decode);
+            ring.skip(4_096);
+            ring.take(&[0; 4_096], decode);
+            ring.take(&bytes[sector * 512 + 4_096..], decode);
+            Found::of([(Slot::new(3), ring.finish())], BLOCK)
+        };
+        for far in [96, 120, 152] {
+            assert_eq!((numbers(&found(far)), found(far).hidden), (vec![4, 5, 6], vec![]), "{far}");
+        }
+        for near in [0, 8, 48, 80] {
+            let (entries, hidden) = (numbers(&found(near)), found(near).hidden);
+            assert_eq!((entries, hidden), (vec![4, 5, 6], vec![Slot::new(3)]), "{near}");
+        }
+        assert!(!found(32).whole, "an entry that counts is missing");
+        assert_eq!(numbers(&found(40)), [4, 5]);
+        assert_eq!(found(40).hidden, [Slot::new(3)], "the newest entry may be there");
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub struct OpeningInputs {
     /// By slot: the area of the commit log, as read. Areas are long; they are kept only if the
     /// opening is to be recorded.
     pub commits: Vec<Vec<u8>>,
+    /// By slot: parts of that area that could not be read, each by its first sector, counted from
+    /// the area's start, and the number of sectors.
+    #[serde(default)]
+    pub commit_gaps: Vec<Vec<(u64, u64)>>,
     /// This session's identity.
     pub session: Identity,
     /// Whether to open without writing.
@@ -64,8 +68,11 @@ impl OpeningInputs {
     /// # Errors
     /// As [`Array::open`].
     pub fn open(&self, assembly: Assembly) -> Result<Array, AssemblyError> {
-        let content = |bytes: &Vec<u8>| CommitLogContent::of(&assembly, bytes);
-        let commits = self.commits.iter().map(content).collect();
+        let content = |(slot, bytes): (usize, &Vec<u8>)| {
+            let gaps = self.commit_gaps.get(slot).map_or(&[][..], Vec::as_slice);
+            CommitLogContent::with_gaps(&assembly, bytes, gaps)
+        };
+        let commits = self.commits.iter().enumerate().map(content).collect();
         self.open_with(assembly, commits)
     }
 

@@ -143,7 +143,14 @@ impl World {
         let (commit_log, length) = geometry.commit_log();
         let commits = assembly.slots.iter().map(|slot| match slot {
             Some(candidate) if !length.is_zero() => {
-                CommitLogContent::of(&assembly, &read(order[*candidate], commit_log, length))
+                let (disk, block) = (order[*candidate], geometry.block().get());
+                let blocks = (0..length.get()).step_by(block as usize);
+                let is_lost = |first: &u64| {
+                    let first = commit_log.get() + first;
+                    disks[disk].unreadable.range(first..first + block).next().is_some()
+                };
+                let gaps: Vec<(u64, u64)> = blocks.filter(is_lost).map(|first| (first, block)).collect();
+                CommitLogContent::with_gaps(&assembly, &read(disk, commit_log, length), &gaps)
             }
             _ => CommitLogContent::default(),
         });

@@ -99,6 +99,8 @@ pub(super) struct Records {
     commits: CommitLogContent,
     /// The bytes of the commit log, for a recording; empty if it cannot be read.
     commit_log: Vec<u8>,
+    /// Parts of it that could not be read.
+    commit_gaps: Vec<(u64, u64)>,
 }
 
 /// An area of the commit log is read in pieces of this size, because those of all members are too
@@ -117,21 +119,17 @@ impl Records {
         let list = |bank| geometry.bad_block_log_at(bank).and_then(|(at, length)| read(at, length));
         let recorded_updates = geometry.records_updates();
         let table = |bank| read(geometry.table_at(bank), geometry.table_length());
-        let (at, length) = geometry.commit_log();
+        let log = match geometry.is_journaled() {
+            true => read_commit_log(member, assembly, recorded, last),
+            false => CommitLogRead::default(),
+        };
         Records {
             bitmaps: [0, 1].map(|bank| read(geometry.bitmap_at(bank), geometry.bitmap_length())),
             tables: if recorded_updates { [0, 1].map(table) } else { Banks::default() },
             bad_block_logs: [0, 1].map(list),
-            commits: if geometry.is_journaled() {
-                read_commit_log(member, assembly, last)
-            } else {
-                CommitLogContent::default()
-            },
-            commit_log: if recorded && !length.is_zero() {
-                read(at, length).unwrap_or_default()
-            } else {
-                Vec::new()
-            },
+            commits: log.content,
+            commit_log: log.bytes,
+            commit_gaps: log.gaps,
         }
     }
 
@@ -146,26 +144,61 @@ impl Records {
             inputs.bad_block_logs.push(self.bad_block_logs);
         }
         inputs.commits.push(self.commit_log);
+        inputs.commit_gaps.push(self.commit_gaps);
         self.commits
     }
 }
 
-fn read_commit_log(member: &Member, assembly: &Assembly, last: &LastAnswer) -> CommitLogContent {
+/// A member's areas of the commit log.
+#[derive(Debug, Default)]
+struct CommitLogRead {
+    content: CommitLogContent,
+    /// Parts that could not be read, as in [`OpeningInputs::commit_gaps`].
+    gaps: Vec<(u64, u64)>,
+    /// All bytes, if they are kept for a recording.
+    bytes: Vec<u8>,
+}
+
+/// With more blocks that cannot be read, a member's commit log counts as unreadable as a whole:
+/// each may take the drive many seconds.
+const MOST_GAPS: usize = 16;
+
+fn read_commit_log(member: &Member, assembly: &Assembly, recorded: bool, last: &LastAnswer) -> CommitLogRead {
     let (start, length) = assembly.geometry.commit_log();
+    let block = assembly.geometry.block().bytes().as_usize();
     let mut reader = CommitLogReader::new(assembly);
+    let mut read = CommitLogRead::default();
     let mut piece = Pages::zeroed(PIECE);
-    let (mut at, mut left) = (start, length.bytes().as_usize());
-    while left > 0 {
-        let bytes = &mut piece.write(0..PIECE)[..left.min(PIECE)];
-        if member.read_at(at, bytes).is_err() {
-            return CommitLogContent::default();
-        }
+    let mut done = 0;
+    // After a failure, blocks are read one by one up to the end of the piece.
+    let mut singly = 0;
+    while done < length.bytes().as_usize() {
+        let most = if singly > done { block } else { PIECE };
+        let count = most.min(length.bytes().as_usize() - done);
+        let bytes = &mut piece.write(0..PIECE)[..count];
+        let first = Sectors::new(done as u64 / 512);
+        let answer = member.read_at(start + first, bytes);
         last.answered();
-        reader.take(bytes);
-        left -= bytes.len();
-        at = at + Sectors::new(bytes.len() as u64 / 512);
+        match answer {
+            Ok(()) => reader.take(bytes),
+            Err(_) if count > block => {
+                singly = done + count;
+                continue;
+            }
+            Err(_) if read.gaps.len() < MOST_GAPS => {
+                bytes.fill(0);
+                reader.skip(count);
+                read.gaps.push((first.get(), count as u64 / 512));
+            }
+            Err(_) => return CommitLogRead::default(),
+        }
+        if recorded {
+            read.bytes.extend_from_slice(bytes);
+        }
+        done += count;
     }
-    reader.finish()
+    read.content = reader.finish();
+    read
 }
 
 /// Reads `length` of the member from `at`; none if it cannot be read.

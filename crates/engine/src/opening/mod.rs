@@ -364,6 +364,7 @@ fn inputs_of(request: &OpenRequest, found: &[Found]) -> Result<OpeningInputs, Op
         tables: Vec::new(),
         bad_block_logs: Vec::new(),
         commits: Vec::new(),
+        commit_gaps: Vec::new(),
         session: identity::fresh()?,
         read_only: request.read_only,
         force: request.force,

@@ -398,6 +398,30 @@ fn a_write_without_a_record_is_not_undone_by_content_that_was_recorded_before() 
     assert!(world.read_now(0, 1).unwrap() == new);
 }
 
+/// After a crash with the loss of a member: parity cannot be read whose content is recorded.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_block_that_cannot_be_read_is_written_anew_if_its_content_is_recorded() {
+    let mut world = World::new(&in_place(), SEED);
+    world.settle();
+    let layout = world.array.geometry().layout().clone();
+    let old = payload(&mut Random(1), layout.stripe_data().get());
+    world.write_now(0, &old).unwrap();
+    let new = payload(&mut Random(2), 1);
+    world.do_now(Operation::Write { durable: true }, 0, 1, Some(&new)).0.unwrap();
+    let start = world.array.geometry().data_start().get();
+    let place = |unit| layout.locate(Stripe::new(0), Unit::new(unit));
+    let parity = place(layout.data_units());
+    world.disk_at(parity.slot.get()).unreadable.insert(start + parity.at.get());
+    world.disk_at(place(1).slot.get()).dead = true;
+    let mut world = world.crash(false).unwrap();
+    world.settle();
+    let unit = layout.unit_length().get();
+    let expected = &old[unit as usize * 512..][..512];
+    assert!(world.read_now(unit, 1).unwrap() == expected, "it is computed from the parity");
+    assert!(world.read_now(0, 1).unwrap() == new);
+    assert_eq!(world.array.status().unreadable.get(), 0);
+}
+
 /// After a crash with the loss of a member: blocks of another member's commit log cannot be read.
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_block_of_the_commit_log_that_cannot_be_read_costs_nothing_where_no_entry_can_be_the_newest() {

@@ -162,7 +162,7 @@ impl Logs {
             reads.push((plan.steps.len() as u32, *span, &remembered.committed));
             plan.read(remembered.slot(cx), remembered.at, *span);
         }
-        for run in &redo.runs {
+        for run in redo.runs.iter().filter(|run| !recovery.unread.contains(&run.first_block())) {
             let (member, at) = self.run_at(cx, redo.region, run);
             plan.read(member, at, Span::new(Source::Buffer(run.buffer), Sectors::ZERO, run.columns.length()));
         }
@@ -228,7 +228,9 @@ impl Logs {
         let mut cut_off: BTreeMap<(u32, Sectors), UnitSet> = BTreeMap::new();
         let mut sums = sums.iter().copied();
         for (number, run) in redo.runs.iter().enumerate() {
+            let is_read = !recovery.unread.contains(&run.first_block());
             let of_run = sums.by_ref().take(run.columns.length().get() as usize);
+            let of_run = of_run.map(|sum| is_read.then_some(sum));
             let check = !cx.geometry.layout().is_data(run.unit);
             let found = compare_run(recovery, redo, (run, check), of_run);
             for column in found.cut_off {
@@ -473,9 +475,15 @@ impl Logs {
         let hits: Vec<(u32, Unit, Columns)> = hits.collect();
         let recovery = self.region(region).recovery.as_mut().expect("it was there");
         if recovery.block_by_block {
-            recovery
-                .unreadable
-                .extend(hits.into_iter().map(|(stripe, unit, columns)| (stripe, unit, columns.from)));
+            for (stripe, unit, columns) in hits {
+                let block = (stripe, unit, columns.from);
+                // (What could not even be written is not tried again.)
+                let is_new = !recovery.unread.contains(&block);
+                match is_new && recovery.holds_content(&stripes[&stripe], unit, columns) {
+                    true => recovery.unread.insert(block),
+                    false => recovery.unreadable.insert(block),
+                };
+            }
         }
         recovery.block_by_block |= failures.iter().any(|failure| failure.fault == Fault::Unreadable);
         (recovery.redone, recovery.torn) = (0, false);
@@ -500,20 +508,21 @@ struct Compared {
     damaged: Vec<Sectors>,
 }
 
-/// Finds the place of each sector of a run in its chain. `sums` are the sectors' checksums. What a
-/// check unit holds is known only while no record follows on the write of the whole stripe: those
-/// that follow may have been added to it.
+/// Finds the place of each sector of a run in its chain. `sums` are the checksums of the sectors,
+/// if these were read. What a check unit holds is known only while no record follows on the write
+/// of the whole stripe: those that follow may have been added to it.
 fn compare_run(
     recovery: &Recovery,
     redo: &Redo,
     (run, check): (&Run, bool),
-    sums: impl Iterator<Item = u64>,
+    sums: impl Iterator<Item = Option<u64>>,
 ) -> Compared {
     let mut compared = Compared::default();
     let columns = (run.columns.from.get()..run.columns.to.get()).map(Sectors::new);
     for (column, sum) in columns.zip(sums) {
         let chain = recovery.chain(&redo.stripes[&run.stripe], run.unit, column);
-        match chain.position(sum) {
+        // (Where nothing was read, the content is recorded.)
+        match sum.map_or(Some(0), |sum| chain.position(sum)) {
             Some(position) => {
                 for (index, _) in &chain.links[position..] {
                     lengthen(compared.missing.entry(*index).or_default(), column);

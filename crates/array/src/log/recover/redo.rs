@@ -28,6 +28,13 @@ pub(in crate::log) struct Run {
     pub(in crate::log) buffer: BufferId,
 }
 
+impl Run {
+    /// The name of its first block: with the distance from the start of the unit.
+    pub(in crate::log) fn first_block(&self) -> (u32, Unit, Sectors) {
+        (self.stripe, self.unit, self.columns.from)
+    }
+}
+
 /// A part of a region's data is being compared with its records.
 #[derive(Debug)]
 pub(crate) struct Redo {

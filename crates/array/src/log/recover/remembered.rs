@@ -77,6 +77,9 @@ pub(crate) struct Recovery {
     /// Blocks that cannot be read (with the distance from the start of the unit): they are computed
     /// from the rest of the stripe.
     pub(super) unreadable: BTreeSet<(u32, Unit, Sectors)>,
+    /// Blocks that cannot be read and whose content is recorded: they are written without being
+    /// read.
+    pub(super) unread: BTreeSet<(u32, Unit, Sectors)>,
 }
 
 /// Sorts the content of the commit log by region. Leaves out records that are in the parity, and
@@ -251,6 +254,12 @@ impl Recovery {
             }
         }
         chain
+    }
+
+    /// Whether the content of a whole block is recorded, from the records `of_stripe`.
+    pub(super) fn holds_content(&self, of_stripe: &[usize], unit: Unit, block: Columns) -> bool {
+        let mut columns = (block.from.get()..block.to.get()).map(Sectors::new);
+        columns.all(|column| self.chain(of_stripe, unit, column).is_content)
     }
 
     /// Columns of `unit` that a zero record of the stripe zeroed and that no later record replaces,

@@ -50,7 +50,7 @@ impl Logging {
     }
 
     /// The write gets a new plan. Records that were committed count, however much of the data is
-    /// written: from here on the stripe is updated in place.
+    /// written. From here on the stripe is updated in place, or recorded anew.
     pub(crate) fn begin_again(&mut self) {
         if std::mem::take(&mut self.committed) {
             self.method = None;

@@ -83,15 +83,22 @@ pub(crate) fn bad_block_logs(disks: &[Disk], members: &[Option<usize>], geometry
     banks(disks, &members, at, length)
 }
 
-/// The commit log of each of these members, and the blocks that are unreadable there, as
-/// [`CommitLogContent::with_gaps`] takes them; empty if there is no member or no commit log.
+/// A member's commit log, as [`CommitLogContent::with_gaps`] takes it.
 ///
 /// [`CommitLogContent::with_gaps`]: parlour_array::CommitLogContent::with_gaps
+#[derive(Debug, Default)]
+pub(crate) struct CommitLogBytes {
+    pub(crate) bytes: Vec<u8>,
+    /// The blocks that are unreadable.
+    pub(crate) gaps: Vec<(u64, u64)>,
+}
+
+/// The commit log of each of these members; empty if there is no member or no commit log.
 pub(crate) fn commit_logs(
     disks: &[Disk],
     members: &[Option<usize>],
     geometry: &Geometry,
-) -> Vec<(Vec<u8>, Vec<(u64, u64)>)> {
+) -> Vec<CommitLogBytes> {
     let (at, length) = geometry.commit_log();
     let block = geometry.block();
     let read = |disk: &Option<usize>| {
@@ -100,7 +107,7 @@ pub(crate) fn commit_logs(
         disk.read(at, &mut bytes);
         let blocks = (0..length.get()).step_by(block.get() as usize);
         let gaps = blocks.filter(|first| !disk.can_read(at + Sectors::new(*first), block));
-        Some((bytes, gaps.map(|first| (first, block.get())).collect()))
+        Some(CommitLogBytes { bytes, gaps: gaps.map(|first| (first, block.get())).collect() })
     };
     members.iter().map(|disk| read(disk).unwrap_or_default()).collect()
 }

@@ -174,7 +174,7 @@ impl Shelf {
             bad_block_logs: found::bad_block_logs(disks, &members, geometry),
             commits: logs
                 .iter()
-                .map(|(bytes, gaps)| CommitLogContent::with_gaps(assembly, bytes, gaps))
+                .map(|log| CommitLogContent::with_gaps(assembly, &log.bytes, &log.gaps))
                 .collect(),
             session: identity(FIRST_SESSION + self.sessions),
             read_only: false,

@@ -44,8 +44,8 @@ impl CommitLogContent {
         let mut reader = CommitLogReader::new(assembly);
         let mut done = 0;
         for (first, sectors) in gaps {
-            let from = (*first as usize * 512).clamp(done, bytes.len());
-            let to = (from + *sectors as usize * 512).min(bytes.len());
+            let from = (*first as usize).saturating_mul(512).clamp(done, bytes.len());
+            let to = from.saturating_add((*sectors as usize).saturating_mul(512)).min(bytes.len());
             reader.take(&bytes[done..from]);
             reader.skip(to - from);
             done = to;

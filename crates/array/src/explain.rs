@@ -261,7 +261,7 @@ impl<'a> Case<'a> {
         });
         // A record without payload only cancels earlier records, and here the log has none of the
         // stripe.
-        let logged = method.filter(|method| self.geometry.is_logged() && !method.is_bare());
+        let logged = method.filter(|method| !method.is_bare());
         let fragments = logged.map_or_else(Vec::new, |method| builder.fragments(view, &pieces, method));
         let write = StripeWrite { pieces: &pieces, content, durable: false };
         let mut plan = Plan::default();
@@ -289,7 +289,7 @@ impl<'a> Case<'a> {
         }
         if let Some(copies) = commit {
             let records = match method {
-                Some(LogMethod::Overwrite) => {
+                Some(LogMethod::Content) => {
                     "anything is written, the new content of all units that change is"
                 }
                 Some(LogMethod::Cancel) => "anything is written, the checksums of all units are",

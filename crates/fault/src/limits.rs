@@ -7,7 +7,7 @@ use parlour_array::organization::{Consistency, NamedOrganization};
 pub struct Limits {
     /// The organization. It is drawn if none is given.
     pub organization: Option<NamedOrganization>,
-    /// The consistency of arrays with logs. It is drawn if none is given.
+    /// The consistency of arrays with parity. It is drawn if none is given.
     pub consistency: Option<Consistency>,
     /// The approximate number of hosts' requests.
     pub requests: u64,

@@ -55,7 +55,8 @@ pub(crate) struct Committed {
     pub(crate) region: Region,
     /// `start` counts from the start of the entry's payload.
     pub(crate) record: Record,
-    /// For an update: one change for each sector of its columns. For a cancelled stripe: one for
+    /// For an update, and for content, whose old checksum is 0: one change for each sector of its
+    /// columns. For a cancelled stripe: one for
     /// each sector of its columns in each unit, unit by unit, in which the old checksum has no
     /// meaning. For a stripe that became zeroes, and for a check unit on no member: none.
     pub(crate) changes: Vec<Change>,
@@ -343,7 +344,7 @@ fn decode_record(from: &mut Reader<'_>, header: usize) -> Option<Committed> {
     let sound = match kind {
         RecordKind::Cancel => (count as u64).is_multiple_of(length.get().max(1)),
         RecordKind::Zero | RecordKind::Void => count == 0,
-        RecordKind::Update | RecordKind::Overwrite => count as u64 == length.get(),
+        RecordKind::Update | RecordKind::Overwrite | RecordKind::Content => count as u64 == length.get(),
     };
     let digest = payload_digest(kind, &changes);
     let record = Record { sequence, stripe, unit, kind, columns, start, digest };
@@ -364,11 +365,11 @@ fn decode_write(from: &mut Reader<'_>, header: usize) -> Option<StagedWrite> {
 }
 
 /// The digest of a record's payload. The payload is the difference of old and new content in
-/// `changes`; if old is nothing (0), it is the new content.
+/// `changes`; of content, whose old checksums are 0, that is the content.
 pub(crate) fn payload_digest(kind: RecordKind, changes: &[Change]) -> u32 {
     match kind {
         RecordKind::Cancel | RecordKind::Zero | RecordKind::Void => 0,
-        RecordKind::Update | RecordKind::Overwrite => {
+        RecordKind::Update | RecordKind::Overwrite | RecordKind::Content => {
             digest(changes.iter().map(|change| change.old ^ change.new))
         }
     }
@@ -406,11 +407,11 @@ pub(crate) mod tests {
     type Drawn = (u64, u32, u16, u8, u64, u64);
 
     fn drawn() -> impl Strategy<Value = Drawn> {
-        (any::<u64>(), any::<u32>(), any::<u16>(), 0..5_u8, 1..20_u64, 0..50_u64)
+        (any::<u64>(), any::<u32>(), any::<u16>(), 0..6_u8, 1..20_u64, 0..50_u64)
     }
 
     fn kind(number: u8) -> RecordKind {
-        RecordKind::decode(number.into()).expect("there are five")
+        RecordKind::decode(number.into()).expect("there are six")
     }
 
     /// An entry with these records and intents, and its payload.
@@ -424,7 +425,7 @@ pub(crate) mod tests {
             let changes: Vec<Change> = match kind {
                 RecordKind::Cancel => (0..2 * length).map(change).collect(),
                 RecordKind::Zero | RecordKind::Void => Vec::new(),
-                RecordKind::Update | RecordKind::Overwrite => {
+                RecordKind::Update | RecordKind::Overwrite | RecordKind::Content => {
                     let content: Vec<u8> = (0..length * 512).map(|byte| (byte ^ sequence) as u8).collect();
                     let sums: Vec<u64> = key().checksums(&content).collect();
                     payload.extend(content);

@@ -21,16 +21,17 @@ const RECORD_BYTES: usize = 32;
 pub(crate) enum RecordKind {
     /// Old data ⊕ new data: to be xored into the parity.
     Update,
-    /// New content. In a region's log: of parity, and replaces all that was logged before. In the
-    /// commit log of an array that updates parity in place: of any unit.
+    /// New parity: replaces the parity and all that was logged before.
     Overwrite,
     /// Parity was written in place: earlier records of the stripe no longer count.
     Cancel,
     /// All units became zeroes, including the parity: earlier records of the stripe no longer
     /// count.
     Zero,
-    /// A check unit changed that was on no member: earlier records of it no longer count. Only in a
-    /// commit log.
+    /// The new content of a unit, data or check, that is updated in place. Only in a commit log, as
+    /// the next.
+    Content,
+    /// A check unit changed that was on no member: earlier records of it no longer count.
     Void,
 }
 
@@ -41,14 +42,15 @@ impl RecordKind {
             1 => RecordKind::Overwrite,
             2 => RecordKind::Cancel,
             3 => RecordKind::Zero,
-            4 => RecordKind::Void,
+            4 => RecordKind::Content,
+            5 => RecordKind::Void,
             _ => return None,
         })
     }
 
-    /// Whether a record of this kind has a payload for the parity.
+    /// Whether a record of this kind has a payload.
     pub(crate) fn has_payload(self) -> bool {
-        matches!(self, RecordKind::Update | RecordKind::Overwrite)
+        matches!(self, RecordKind::Update | RecordKind::Overwrite | RecordKind::Content)
     }
 
     /// Whether its redo after a crash would undo what was written since without a record. (A
@@ -65,7 +67,7 @@ pub(crate) struct Record {
     pub(crate) sequence: u64,
     /// Number of the stripe in its region.
     pub(crate) stripe: u32,
-    /// The unit that was written; the check unit for new parity in a log.
+    /// The unit that was written; the check unit for new parity.
     pub(crate) unit: Unit,
     pub(crate) kind: RecordKind,
     pub(crate) columns: Columns,

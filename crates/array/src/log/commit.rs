@@ -249,7 +249,7 @@ impl Logs {
             };
             let new = sums.by_ref().take(columns.length().get() as usize);
             let changes = new.map(|new| Change { old: 0, new }).collect();
-            add(*unit, RecordKind::Overwrite, *columns, Sectors::ZERO, changes);
+            add(*unit, RecordKind::Content, *columns, Sectors::ZERO, changes);
             let Slice { buffer, start, length } = slices[plan.steps[*step as usize].spans.start as usize];
             spans.push(Span::new(Source::Buffer(buffer), start, length));
         }

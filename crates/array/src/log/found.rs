@@ -16,24 +16,31 @@ pub(crate) struct Area {
     pub(crate) entries: Vec<EntryHeader>,
     /// The bytes of the newest one.
     pub(crate) last: Vec<u8>,
-    /// The length of the area.
-    pub(crate) length: Sectors,
-    /// Parts of it that cannot be read, in sectors from its start.
-    pub(crate) gaps: Vec<Range<u64>>,
+    /// What of it cannot be read.
+    pub(crate) gaps: Gaps,
 }
 
-impl Area {
-    /// Whether an entry may stand here unread that follows on what ends at `head`, the end of the
-    /// newest entry that was found. It begins there, or at the area's start, and takes less than a
-    /// quarter of the area.
-    fn hides_behind(&self, head: Option<u64>) -> bool {
-        let Some(head) = head else { return !self.gaps.is_empty() };
+/// The parts of an area that cannot be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Gaps {
+    /// The length of the area.
+    pub(crate) length: Sectors,
+    /// In sectors from its start.
+    pub(crate) parts: Vec<Range<u64>>,
+}
+
+impl Gaps {
+    /// Whether an entry may stand here that follows on what ends at `head`, the end of the newest
+    /// entry that was found. It begins there, or at the area's start, and takes less than a quarter
+    /// of the area.
+    fn hide_behind(&self, head: Option<u64>) -> bool {
+        let Some(head) = head else { return !self.parts.is_empty() };
         let (length, longest) = (self.length.get(), self.length.get() / 4);
         let at = head % length.max(1);
         let places = [at..at + longest, 0..longest];
         let overlaps =
-            |gap: &Range<u64>| places.iter().any(|place| gap.start < place.end && place.start < gap.end);
-        self.gaps.iter().any(overlaps)
+            |part: &Range<u64>| places.iter().any(|place| part.start < place.end && place.start < part.end);
+        self.parts.iter().any(overlaps)
     }
 }
 
@@ -104,12 +111,9 @@ impl Found {
     pub(crate) fn of(areas: impl IntoIterator<Item = (Slot, Area)>, block: Sectors) -> Found {
         let mut all: Vec<(EntryHeader, Slot)> = Vec::new();
         let mut last = (0, Vec::new());
-        let mut broken: Vec<(Slot, Area)> = Vec::new();
-        for (slot, mut area) in areas {
-            if !area.gaps.is_empty() {
-                let gaps = std::mem::take(&mut area.gaps);
-                broken.push((slot, Area { gaps, length: area.length, ..Area::default() }));
-            }
+        let mut gaps: Vec<(Slot, Gaps)> = Vec::new();
+        for (slot, area) in areas {
+            gaps.push((slot, area.gaps));
             let newest = area.entries.iter().map(|entry| entry.number).max().unwrap_or(0);
             if newest > last.0 {
                 last = (newest, area.last);
@@ -127,7 +131,7 @@ impl Found {
             }
         }
         let hidden = |head: Option<u64>| {
-            let hiding = broken.iter().filter(|(_, area)| area.hides_behind(head));
+            let hiding = gaps.iter().filter(|(_, gaps)| gaps.hide_behind(head));
             hiding.map(|(slot, _)| *slot).collect::<Vec<Slot>>()
         };
         let Some(newest) = entries.last().map(|last| &last.header) else {

@@ -17,7 +17,7 @@ use crate::format::commit_entry::{Decoded, EntryHeader};
 use crate::format::horizon::Horizon;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
-use crate::log::found::Area;
+use crate::log::found::{Area, Gaps};
 
 /// What a member's areas of the commit log hold. The default value stands for areas that do not
 /// exist or cannot be read.
@@ -224,8 +224,8 @@ impl RingReader {
 
     /// What it holds, once all of it was taken.
     pub(super) fn finish(self) -> Area {
-        let length = Sectors::new(self.length as u64 / 512);
-        Area { entries: self.entries, last: self.last, length, gaps: self.gaps }
+        let gaps = Gaps { length: Sectors::new(self.length as u64 / 512), parts: self.gaps };
+        Area { entries: self.entries, last: self.last, gaps }
     }
 }
 

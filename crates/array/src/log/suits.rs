@@ -19,7 +19,7 @@ impl Record {
                 RecordKind::Update => layout.is_data(self.unit),
                 RecordKind::Overwrite => !layout.is_data(self.unit),
                 RecordKind::Cancel | RecordKind::Zero => true,
-                RecordKind::Void => false,
+                RecordKind::Content | RecordKind::Void => false,
             }
     }
 
@@ -60,13 +60,14 @@ impl Committed {
         let units = match self.record.kind {
             RecordKind::Cancel => u64::from(geometry.layout().width()),
             RecordKind::Zero | RecordKind::Void => 0,
-            RecordKind::Update | RecordKind::Overwrite => 1,
+            RecordKind::Update | RecordKind::Overwrite | RecordKind::Content => 1,
         };
         let columns = self.record.columns;
-        // Differences of data are logged; what is updated in place is recorded as it will be.
-        let suits = match (geometry.is_logged(), self.record.kind) {
-            (true, kind) => kind != RecordKind::Overwrite && self.record.suits(geometry.layout()),
-            (false, kind) => kind != RecordKind::Update && self.record.lies_in(geometry.layout()),
+        let (layout, logged) = (geometry.layout(), geometry.is_logged());
+        let suits = match self.record.kind {
+            RecordKind::Update | RecordKind::Overwrite => logged && self.record.suits(layout),
+            RecordKind::Content | RecordKind::Void => !logged && self.record.lies_in(layout),
+            RecordKind::Cancel | RecordKind::Zero => self.record.suits(layout),
         };
         self.region.get() < geometry.layout().region_count()
             && suits

@@ -57,9 +57,6 @@ impl Logs {
         if cx.geometry.is_journaled() && !self.pass_commit_space(cx, id) {
             return Gate::Wait;
         }
-        if !self.have_positions() {
-            return Gate::Pass;
-        }
         let view = cx.roster.view(&cx.geometry, stripe);
         let fragments = builder.fragments(view, &cx.jobs.stripe(id).pieces, method);
         let index = cx.geometry.layout().region_of(stripe).1 as u32;

@@ -13,6 +13,9 @@ use super::{Plan, Source, Span, Strategy};
 use crate::code::{Term, UnitSet};
 use crate::columns::{Columns, Piece};
 
+/// A part of a check unit, and its new content.
+type CheckPart = (Unit, Columns, Span);
+
 impl Builder {
     /// Plans a write whose check units are updated in place.
     pub(crate) fn write_in_place(
@@ -36,8 +39,8 @@ impl Builder {
             combined::write_in_place(plan, view, write);
             return Ok(());
         }
-        let hull = self.content_phases(plan, view, write);
-        self.write_phase(plan, view, write, hull);
+        let checks = self.content_phases(plan, view, write);
+        self.write_phase(plan, view, write, checks);
         Ok(())
     }
 
@@ -52,12 +55,12 @@ impl Builder {
     ) -> Result<(), Lost> {
         let StripeWrite { pieces, content, .. } = write;
         self.choose_strategy(plan, view, pieces)?;
-        let hull = self.content_phases(plan, view, write);
+        let checks = self.content_phases(plan, view, write);
         for piece in pieces {
             plan.record(piece.unit, piece.columns, content.span(piece, piece.columns));
         }
-        for (check, columns, span) in self.check_parts(view, write, hull) {
-            plan.record(check, columns, span);
+        for (check, columns, span) in &checks {
+            plan.record(*check, *columns, *span);
         }
         for check in view.checks().filter(|check| view.missing.has(*check)) {
             for (band, _) in self.changing(view, check) {
@@ -66,7 +69,7 @@ impl Builder {
         }
         plan.next_phase();
         plan.commit_before = Some(plan.phase());
-        self.write_phase(plan, view, write, hull);
+        self.write_phase(plan, view, write, checks);
         Ok(())
     }
 
@@ -82,24 +85,43 @@ impl Builder {
         Ok(())
     }
 
-    /// Reads what the check units need, and computes them. Returns the columns that these cover.
-    fn content_phases(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) -> Columns {
+    /// Reads what the check units need, and computes them. Returns their parts that change.
+    fn content_phases(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+    ) -> Vec<CheckPart> {
         let hull = self.hull();
         self.read_phase(plan, view, hull);
         plan.next_phase();
         self.parity_phase(plan, view, write, hull);
         plan.next_phase();
-        hull
+        self.check_parts(view, write, hull)
     }
 
-    fn write_phase(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, hull: Columns) {
+    /// Writes data, and these parts of check units.
+    fn write_phase(
+        &mut self,
+        plan: &mut Plan,
+        view: StripeView<'_>,
+        write: StripeWrite<'_>,
+        checks: Vec<CheckPart>,
+    ) {
         write_pieces(plan, view, write);
         // A check unit must be durable if it is a copy, or if it stands in for a missing data unit.
         // Otherwise it is recomputed after a crash.
         let copies = view.code().is_repetition();
-        let check_durable = write.durable && (copies || view.any_data(view.missing));
-        let write = StripeWrite { durable: check_durable, ..write };
-        self.write_checks(plan, view, write, hull);
+        let durable = write.durable && (copies || view.any_data(view.missing));
+        let mut last = None;
+        for (check, columns, span) in checks {
+            let is_next = last.replace(check) != Some(check);
+            if self.copies_in_turn && is_next && self.result(check).is_none() {
+                plan.next_phase();
+            }
+            let location = view.locate(check, columns.from);
+            plan.write(location.slot, location.at, span, durable);
+        }
     }
 
     /// Chooses a method for each band. If both are possible, all bands get the same one: the one
@@ -247,7 +269,7 @@ impl Builder {
         view: StripeView<'_>,
         StripeWrite { pieces, content, .. }: StripeWrite<'_>,
         hull: Columns,
-    ) -> Vec<(Unit, Columns, Span)> {
+    ) -> Vec<CheckPart> {
         let mut parts = Vec::new();
         let mut changed = std::mem::take(&mut self.reads);
         for check in view.present_checks() {
@@ -274,18 +296,6 @@ impl Builder {
     /// Where the new content of `check` was computed; `None` if it is a copy.
     fn result(&self, check: Unit) -> Option<Source> {
         self.computed.iter().find(|(unit, _)| *unit == check).map(|(_, source)| *source)
-    }
-
-    fn write_checks(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, hull: Columns) {
-        let mut last = None;
-        for (check, columns, span) in self.check_parts(view, write, hull) {
-            let is_next = last.replace(check) != Some(check);
-            if self.copies_in_turn && is_next && self.result(check).is_none() {
-                plan.next_phase();
-            }
-            let location = view.locate(check, columns.from);
-            plan.write(location.slot, location.at, span, write.durable);
-        }
     }
 
     /// Writes data without parity, because the old parity is not known.

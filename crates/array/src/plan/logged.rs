@@ -65,7 +65,7 @@ impl Builder {
     }
 
     /// The fragments that a method logs: one for each piece, or one for each band of each check
-    /// unit that changes.
+    /// unit that changes; none where nothing goes to a log.
     pub(crate) fn fragments(
         &mut self,
         view: StripeView<'_>,
@@ -85,6 +85,7 @@ impl Builder {
                 };
                 self.plain.iter().flat_map(of_band).collect()
             }
+            LogMethod::Content => Vec::new(),
             LogMethod::Cancel | LogMethod::Zero => {
                 let unit = view.checks().next().expect("a logged layout has parity");
                 vec![Fragment { unit, columns: pieces[0].columns, bare: true }]
@@ -110,7 +111,9 @@ impl Builder {
         match method {
             LogMethod::Update => logged_update(plan, view, write, fragments),
             LogMethod::Overwrite => self.logged_overwrite(plan, view, write, fragments),
-            LogMethod::Cancel | LogMethod::Zero => unreachable!("a cancelling write updates parity in place"),
+            LogMethod::Cancel | LogMethod::Zero | LogMethod::Content => {
+                unreachable!("such a write updates parity in place")
+            }
         }
         plan.next_phase();
         plan.commit_before = Some(plan.phase());
@@ -137,7 +140,7 @@ impl Builder {
             return Ok(());
         }
         match method {
-            Some(LogMethod::Overwrite) => self.write_recorded(plan, view, write),
+            Some(LogMethod::Content) => self.write_recorded(plan, view, write),
             Some(LogMethod::Zero) => {
                 zero_durably_logged(plan, view, write);
                 Ok(())

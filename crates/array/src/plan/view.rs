@@ -157,13 +157,15 @@ pub(crate) struct StripeWrite<'a> {
 pub(crate) enum LogMethod {
     /// The difference of old and new data is logged.
     Update,
-    /// New parity is logged. Where check units are updated in place, the new content of all units
-    /// that change is recorded.
+    /// New parity is logged.
     Overwrite,
     /// New parity is written in place; earlier records of the stripe no longer count.
     Cancel,
     /// The same, and all units become zeroes, including the parity.
     Zero,
+    /// Check units are updated in place. The new content of all units that change is recorded
+    /// before.
+    Content,
 }
 
 impl LogMethod {

@@ -96,8 +96,8 @@ impl Stripes {
     ) -> bool {
         let job = cx.jobs.stripe(id);
         let (purpose, stripe, blind) = (job.purpose, job.window.stripe, job.blind);
-        let deferred = job.logging.defers_parity();
-        let anew = deferred && update::makes_anew(&cx.geometry, &cx.tuning);
+        let has_payload = job.logging.method().is_some_and(|method| !method.is_bare());
+        let anew = has_payload && update::makes_anew(&cx.geometry, &cx.tuning);
         let whole = cx.roster.missing(&cx.geometry, stripe).is_empty();
         let parity = cx.geometry.code().has_checks() && !cx.geometry.keeps_copies();
         if purpose != Purpose::Write || blind != Blind::No || !(whole || anew) || !parity {

@@ -68,7 +68,7 @@ pub(crate) const ANEW: LogMethod = LogMethod::Cancel;
 
 /// How a whole stripe is recorded of which a crash must cost nothing.
 pub(crate) fn riskless(geometry: &Geometry) -> LogMethod {
-    if geometry.is_logged() { LogMethod::Update } else { LogMethod::Overwrite }
+    if geometry.is_logged() { LogMethod::Update } else { LogMethod::Content }
 }
 
 /// Whether a crash that cuts off a write recorded as `method`, together with the loss of a member,

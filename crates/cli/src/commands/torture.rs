@@ -53,7 +53,7 @@ pub(crate) struct Options {
     /// Go on after a seed that broke a promise; list all such seeds, and report the first in full
     #[arg(long)]
     keep_going: bool,
-    /// The consistency of arrays with a parity log [default: both, by seed]
+    /// The consistency of arrays with parity [default: both, by seed]
     #[arg(long, value_name = "HOW")]
     consistency: Option<ConsistencyName>,
 }

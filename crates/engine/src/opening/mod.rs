@@ -136,7 +136,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
     let geometry = &assembly.geometry;
     let commits = records.into_iter().map(|records| records.add_to(geometry, &mut inputs)).collect();
     if !request.recorded {
-        inputs.commits = Vec::new();
+        (inputs.commits, inputs.commit_gaps) = (Vec::new(), Vec::new());
     }
     let superblock = assembly.superblock.clone();
     let order: Vec<Option<usize>> =

@@ -42,7 +42,8 @@ pub struct OrganizationSettings {
     /// Block size: 512 or 4KiB [default: the largest of the members' blocks]
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Size>,
-    /// What keeps data and parity consistent after a crash (parity-logging) [default: journal]
+    /// What keeps data and parity consistent after a crash, for organizations with parity
+    /// [default: journal for parity-logging, bitmap for others]
     #[arg(long, value_name = "HOW")]
     pub consistency: Option<ConsistencyName>,
 }

@@ -26,7 +26,7 @@ impl Logs {
             }
             Some(LogMethod::Zero) => entry_length(1, Sectors::ZERO, Sectors::ZERO, block),
             // Each piece, and of each check unit a few parts between ends of pieces.
-            _ if !self.have_positions() => {
+            Some(LogMethod::Content) => {
                 let checks = u64::from(cx.geometry.layout().check_units());
                 let hull = hull(&job.pieces).map_or(Sectors::ZERO, Columns::length);
                 let content = columns + hull * checks;

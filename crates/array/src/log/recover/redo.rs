@@ -67,8 +67,8 @@ impl Redo {
         let start = payload.start + (columns.from - record.columns.from);
         let from = Span::new(payload.source, start, columns.length());
         match record.kind {
-            RecordKind::Overwrite => plan.xor(into, [from]),
-            RecordKind::Update => plan.xor_into(into, [from]),
+            RecordKind::Content => plan.xor(into, [from]),
+            RecordKind::Update | RecordKind::Overwrite => plan.xor_into(into, [from]),
             RecordKind::Cancel | RecordKind::Zero | RecordKind::Void => {
                 unreachable!("a record without payload brings nothing up")
             }

@@ -152,7 +152,7 @@ impl Committed {
             RecordKind::Cancel => length * u64::from(units),
             RecordKind::Zero => u64::from(units),
             RecordKind::Void => 1,
-            RecordKind::Update | RecordKind::Overwrite => length * 2,
+            RecordKind::Update | RecordKind::Overwrite | RecordKind::Content => length * 2,
         }
     }
 }
@@ -195,8 +195,8 @@ impl Recovery {
         for index in (0..self.records.len()).rev() {
             let Record { stripe, unit, kind, columns, .. } = *self.record(index);
             let of = match kind {
-                RecordKind::Update => continue,
-                RecordKind::Overwrite | RecordKind::Void => Some(unit),
+                RecordKind::Update | RecordKind::Overwrite => continue,
+                RecordKind::Content | RecordKind::Void => Some(unit),
                 RecordKind::Cancel | RecordKind::Zero => None,
             };
             let by = |of: Option<Unit>| replaced.get(&(stripe, of)).into_iter().flatten().copied();
@@ -238,14 +238,14 @@ impl Recovery {
                     let base = change(u64::from(unit.get()) * length + offset).map(|change| change.new);
                     chain = Chain { base, whole_last: true, ..Chain::default() };
                 }
-                RecordKind::Overwrite if record.unit == unit => {
+                RecordKind::Content if record.unit == unit => {
                     let links = change(offset).map(|change| (*index, change)).into_iter().collect();
                     chain = Chain { links, is_content: true, ..Chain::default() };
                 }
                 // (It was computed since from what the other units hold.)
                 RecordKind::Void if record.unit == unit => chain = Chain::default(),
-                RecordKind::Overwrite | RecordKind::Void => {}
-                RecordKind::Update => {
+                RecordKind::Content | RecordKind::Void => {}
+                RecordKind::Update | RecordKind::Overwrite => {
                     chain.whole_last = false;
                     if record.unit == unit {
                         chain.links.extend(change(offset).map(|change| (*index, change)));
@@ -270,8 +270,8 @@ impl Recovery {
             let record = self.record(*index);
             let replaces = match record.kind {
                 RecordKind::Update => false,
-                RecordKind::Overwrite | RecordKind::Void => record.unit == unit,
-                RecordKind::Cancel | RecordKind::Zero => true,
+                RecordKind::Content | RecordKind::Void => record.unit == unit,
+                RecordKind::Overwrite | RecordKind::Cancel | RecordKind::Zero => true,
             };
             if !replaces {
                 continue;
@@ -321,7 +321,9 @@ impl Recovery {
             let of = match record.kind {
                 RecordKind::Cancel => 0..units,
                 RecordKind::Zero | RecordKind::Void => continue,
-                RecordKind::Update | RecordKind::Overwrite => record.unit.get()..record.unit.get() + 1,
+                RecordKind::Update | RecordKind::Overwrite | RecordKind::Content => {
+                    record.unit.get()..record.unit.get() + 1
+                }
             };
             parts.extend(of.map(|unit| (record.stripe, Unit::new(unit), record.columns)));
         }

@@ -22,7 +22,9 @@ impl Record {
                 let coefficient = code.coefficient(check, self.unit);
                 (coefficient != 0).then_some(Effect { replaces: false, adds: Some(coefficient) })
             }
-            RecordKind::Overwrite => (self.unit == check).then_some(Effect { replaces: true, adds: Some(1) }),
+            RecordKind::Overwrite | RecordKind::Content => {
+                (self.unit == check).then_some(Effect { replaces: true, adds: Some(1) })
+            }
             RecordKind::Void => (self.unit == check).then_some(Effect { replaces: true, adds: None }),
             RecordKind::Cancel | RecordKind::Zero => Some(Effect { replaces: true, adds: None }),
         }

@@ -7,7 +7,7 @@
 //! session, the member was used separately from the others, and a person has to choose between
 //! them.
 
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Slot};
 
 use crate::format::banks::{Banks, Newest};
 use crate::format::bitmap::{Bits, StoredBitmap, TableEntry, decode_table};
@@ -119,8 +119,8 @@ pub enum AssemblyError {
     ReadOnlyNeedsWriting,
     /// Acknowledged writes may stand on members alone that are missing or cannot be read.
     #[error(
-        "the array was not shut down cleanly, and members that may hold the last writes, which were acknowledged, are missing \
-         or cannot be read; add them, or use --force to go on without what they alone hold"
+        "the array was not shut down cleanly, and members (or journal devices) that may hold the last writes, which were \
+         acknowledged, are missing or cannot be read; add them, or use --force to go on without what they alone hold"
     )]
     AcknowledgedMayBeLost,
     /// The array was opened read-only, but its commit log holds writes that are still to be redone.
@@ -200,7 +200,7 @@ impl Assembly {
         let geometry = Geometry::from_stored(newest.geometry);
         let mut assembly = Assembly {
             superblock: newest.clone(),
-            slots: vec![None; usize::from(geometry.members())],
+            slots: vec![None; geometry.slots().count()],
             spares: Vec::new(),
             verdicts: Vec::new(),
             copies: candidates.iter().map(|one| one.superblock.as_ref().map_or(0, |own| own.copy)).collect(),
@@ -232,7 +232,7 @@ impl Assembly {
             return Verdict::Unknown;
         };
         let slot = entry as u16;
-        if candidate.length < self.geometry.least_member_length()
+        if candidate.length < self.geometry.least_length(Slot::new(slot))
             || candidate.length < superblock.member_length
         {
             return Verdict::Truncated(slot);
@@ -263,8 +263,15 @@ impl Assembly {
         (0..self.geometry.members()).filter(|slot| self.slots[usize::from(*slot)].is_none()).collect()
     }
 
+    /// Slots without a journal device.
+    pub fn missing_journals(&self) -> Vec<Slot> {
+        let missing =
+            |slot: &Slot| self.geometry.is_for_journal(*slot) && self.slots[slot.as_usize()].is_none();
+        self.geometry.slots().filter(missing).collect()
+    }
+
     /// Whether the member in `slot` is there and is active.
-    fn is_whole(&self, slot: u16) -> bool {
+    pub(crate) fn is_whole(&self, slot: u16) -> bool {
         let active = matches!(self.superblock.table[usize::from(slot)].state, EntryState::Active);
         active && self.slots[usize::from(slot)].is_some()
     }

@@ -99,7 +99,7 @@ impl Core {
 
     /// The slot, if there is such a one.
     pub(crate) fn check_slot(&self, slot: Slot) -> Result<Slot, AdminError> {
-        let members = self.cx.geometry.members();
-        if slot.get() < members { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, members - 1)) }
+        let slots = self.cx.geometry.members() + self.cx.geometry.journals();
+        if slot.get() < slots { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, slots - 1)) }
     }
 }

@@ -42,7 +42,8 @@ impl Array {
             spare_redundancy: tolerance.saturating_sub(worst),
             fault_tolerance: tolerance,
             lost: !geometry.survives(|slot| durable.known_state(cx, slot) != SlotState::Active),
-            members: member_statuses(core),
+            journals: member_statuses(core).split_off(geometry.members().into()),
+            members: member_statuses(core).into_iter().take(geometry.members().into()).collect(),
             spares: cx.roster.spares().iter().map(|member| member.get()).collect(),
             rebuild: maintenance.rebuild_task(cx),
             resync: maintenance.resync_task(cx, durable),
@@ -54,11 +55,9 @@ impl Array {
             dirty_regions: durable.bitmap().dirty_count(),
             doubtful_regions: doubtful_regions(core),
             log: logs.status(),
-            write_back: cx.geometry.writes_back().then(|| WriteBackStatus {
-                staged: self.rooms.hosts.staged().bytes(),
-                used: logs.room_of_writes().0.bytes(),
-                room: logs.room_of_writes().1.bytes(),
-            }),
+            journal: logs.journal_status(cx, durable),
+            write_back: (cx.geometry.writes_back())
+                .then(|| WriteBackStatus { staged: self.rooms.hosts.staged().bytes() }),
             counters: Counters { out_of_space: cx.lacks_space, ..cx.counters },
             memory: (cx.buffers.in_use().bytes(), cx.buffers.peak().bytes()),
         }

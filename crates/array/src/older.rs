@@ -10,8 +10,9 @@ use crate::assembly::Assembly;
 use crate::format::bad_block_log::BadBlockLog;
 use crate::format::banks::Banks;
 use crate::format::bitmap::{StoredBitmap, decode_table};
-use crate::format::superblock::{EntryState, Recorded};
+use crate::format::superblock::Recorded;
 use crate::identity::Identity;
+use parlour_units::Slot;
 
 /// Slots of `assembly` whose members are older than others.
 pub(crate) fn older_slots(
@@ -50,11 +51,8 @@ fn older_of(
     recorded: u64,
     sequence: impl Fn(&[u8]) -> Option<u64>,
 ) -> Vec<u16> {
-    let active = |slot: &u16| {
-        let active = assembly.superblock.table[usize::from(*slot)].state == EntryState::Active;
-        active && assembly.slots[usize::from(*slot)].is_some()
-    };
-    let active = (0..assembly.geometry.members()).filter(active);
+    let slots = assembly.geometry.slots().map(Slot::get);
+    let active = slots.filter(|slot| assembly.is_whole(*slot));
     let held: Vec<(u16, [Held; 2])> = active
         .filter_map(|slot| {
             let banks = banks.get(usize::from(slot))?;

@@ -22,7 +22,7 @@ use crate::older::older_slots;
 use crate::rooms::Rooms;
 use crate::roster::epoch::Epoch;
 use crate::roster::floating::Floats;
-use crate::roster::{MemberInfo, Roster, SlotState, Standing};
+use crate::roster::{MemberInfo, Role, Roster, SlotState, Standing};
 use crate::status::{Event, FailureCause};
 use crate::tuning::{Simulated, Tuning};
 
@@ -159,16 +159,21 @@ impl Array {
         if !superblock.clean && !redo || recorded && table.is_empty() {
             map.resync.merge(&map.dirty);
         }
-        commits.resize_with(usize::from(geometry.members()), CommitLogContent::default);
+        commits.resize_with(geometry.slots().count(), CommitLogContent::default);
         let implausible = implausible(&opening, &commits);
         let unread = unread_areas(&commits);
-        let found = entries_of(assembly, commits);
+        let mut found = entries_of(assembly, commits);
         let damaged = redo && is_damaged(assembly, &found, &unread);
         if redo && !superblock.clean {
             unrecoverable(assembly, damaged, &mut map);
         }
-        if may_lack_writes(assembly, &found, &unread) && !*force {
-            return Err(AssemblyError::AcknowledgedMayBeLost);
+        if may_lack_writes(assembly, &found, &unread) {
+            if !*force {
+                return Err(AssemblyError::AcknowledgedMayBeLost);
+            }
+            if are_outdated(assembly, &found.writes) {
+                found.writes = found.writes.cleared();
+            }
         }
         let mut trusted = map.resync.clone();
         let starts_over = trust(assembly, *force, &mut map)?;
@@ -256,7 +261,7 @@ fn trust(assembly: &Assembly, force: bool, map: &mut StoredBitmap) -> Result<boo
     // definition. A rebuild that was under way starts over, so that this holds for the whole
     // member. Other check units are still to be resynced.
     let starts_over = !taken_on_trust.is_empty();
-    let gone = gone(assembly);
+    let gone = gone_members(assembly);
     let fits = |region: &Region| fits_by_definition(&assembly.geometry, &gone, *region);
     taken_on_trust.into_iter().filter(fits).for_each(|region| map.resync.clear(region));
     Ok(starts_over)
@@ -328,7 +333,7 @@ fn recorded_frontiers(assembly: &Assembly, starts_over: bool) -> Vec<u64> {
         EntryState::Rebuilding { frontier, .. } if frontier <= stripes && !starts_over => frontier,
         _ => 0,
     };
-    let slots = usize::from(assembly.geometry.members());
+    let slots = assembly.geometry.slots().count();
     assembly.superblock.table[..slots].iter().map(frontier).collect()
 }
 
@@ -337,13 +342,15 @@ fn missing_names(assembly: &Assembly) -> String {
     names.join(", ")
 }
 
-/// Members that are missing or not yet rebuilt.
+/// The slots of members that are missing or not yet rebuilt, and of such journal devices.
 fn gone(assembly: &Assembly) -> Vec<Slot> {
-    let whole = |slot: u16| {
-        let active = assembly.superblock.table[usize::from(slot)].state == EntryState::Active;
-        active && assembly.slots[usize::from(slot)].is_some()
-    };
-    (0..assembly.geometry.members()).filter(|slot| !whole(*slot)).map(Slot::new).collect()
+    assembly.geometry.slots().filter(|slot| !assembly.is_whole(slot.get())).collect()
+}
+
+/// The same without journal devices.
+fn gone_members(assembly: &Assembly) -> Vec<Slot> {
+    let geometry = &assembly.geometry;
+    gone(assembly).into_iter().filter(|slot| !geometry.is_for_journal(*slot)).collect()
 }
 
 /// Regions whose parity may not fit and has to stand in for data of a missing member. Empty with
@@ -352,7 +359,7 @@ fn trusted_regions(assembly: &Assembly, map: &StoredBitmap) -> Vec<Region> {
     if !assembly.geometry.keeps_parity() {
         return Vec::new();
     }
-    let gone = gone(assembly);
+    let gone = gone_members(assembly);
     let layout = assembly.geometry.layout();
     let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
     map.resync.iter().filter(stands_in).collect()
@@ -362,7 +369,7 @@ fn refuse_trust(assembly: &Assembly, regions: u32) -> Result<(), AssemblyError> 
     if regions == 0 {
         return Ok(());
     }
-    let missing = gone(assembly).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let missing = gone_members(assembly).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let of = assembly.geometry.layout().region_count();
     Err(if assembly.superblock.clean {
         AssemblyError::UnsyncedAndDegraded { missing, regions, of }
@@ -373,19 +380,35 @@ fn refuse_trust(assembly: &Assembly, regions: u32) -> Result<(), AssemblyError> 
 
 /// The state of each slot. The caller says (by `believes`) whether absent members may return.
 fn standings(assembly: &Assembly, members: &[Option<MemberInfo>], believes: bool) -> Vec<Standing> {
+    // (The last number that an entry of an earlier session can have.)
+    let before = first_sequence(assembly.superblock.session_number + 1) - 1;
     let standing = |(slot, info): (usize, &Option<MemberInfo>)| {
         let entry = assembly.superblock.table[slot];
         let state = match entry.state {
             EntryState::Active => SlotState::Active,
             EntryState::Rebuilding { .. } => SlotState::Rebuilding,
-            EntryState::Vacant | EntryState::Failed | EntryState::MayReturn { .. } | EntryState::Spare => {
-                SlotState::Failed
-            }
+            EntryState::Vacant
+            | EntryState::Failed { .. }
+            | EntryState::MayReturn { .. }
+            | EntryState::Spare => SlotState::Failed,
         };
         let keeps = if believes { returning::keeps(assembly, slot as u16) } else { None };
-        Standing { info: info.clone(), state, identity: entry.member, keeps }
+        let role = match assembly.geometry.is_for_journal(Slot::new(slot as u16)) {
+            false => Role::Member,
+            true => Role::Journal { left: entries_on(entry.state).unwrap_or(before) },
+        };
+        Standing { info: info.clone(), state, identity: entry.member, keeps, role }
     };
     members.iter().enumerate().map(standing).collect()
+}
+
+/// The number of the last entry that a journal device of this state may have, or one that was in
+/// its slot before. `None` for one that may have any.
+fn entries_on(state: EntryState) -> Option<u64> {
+    match state {
+        EntryState::Failed { entries } | EntryState::Rebuilding { frontier: entries, .. } => Some(entries),
+        _ => None,
+    }
 }
 
 /// With `journal`: regions that cannot be redone because their log is on a member that is missing,
@@ -483,21 +506,40 @@ fn may_lack_writes(assembly: &Assembly, found: &FoundLog, unread: &[Slot]) -> bo
     assembly.geometry.writes_back() && !assembly.superblock.clean && damaged()
 }
 
+/// If newer entries are missing: whether what was found may have been in its place, and overwritten
+/// there, long ago. That is so if the journal devices are missing, and what was found are entries
+/// that once went to members; or if it is of an earlier session.
+fn are_outdated(assembly: &Assembly, stream: &Found) -> bool {
+    let on_device = |slot: &Slot| assembly.geometry.is_for_journal(*slot);
+    let newest_on_device = stream.entries.last().is_some_and(|newest| newest.slots.iter().any(on_device));
+    is_stream_damaged(assembly, stream) || assembly.geometry.journals() > 0 && !newest_on_device
+}
+
 fn is_stream_damaged(assembly: &Assembly, stream: &Found) -> bool {
     !stream.whole || stream.newest < first_sequence(assembly.superblock.recorded.opened)
 }
 
 /// Whether so many areas are missing or cannot be read that all copies of an entry may be there. Of
 /// an area that can be read in part, only the part counts in which the next entry would stand.
+///
+/// (A group without so many members is not opened, and of members that were excluded no entries are
+/// needed. An array does without all of its journal devices.)
 fn hides_entries(assembly: &Assembly, unread: &[Slot], stream: &Found) -> bool {
-    let (gone, layout) = (gone(assembly), assembly.geometry.layout());
-    let is_unread = |slot: &Slot| unread.contains(slot) || stream.hidden.contains(slot);
+    let (gone, geometry) = (gone(assembly), &assembly.geometry);
+    let is_unread =
+        |slot: &Slot| !gone.contains(slot) && (unread.contains(slot) || stream.hidden.contains(slot));
     let hides = |group: u16| {
-        let hidden = layout.slots_of(group).filter(|slot| gone.contains(slot) || is_unread(slot));
-        let any_unread = layout.slots_of(group).any(|slot| is_unread(&slot) && !gone.contains(&slot));
-        any_unread && hidden.count() > usize::from(assembly.geometry.fault_tolerance())
+        let slots = || geometry.commit_slots_of(group);
+        let state = |slot: &Slot| assembly.superblock.table[slot.as_usize()].state;
+        let missing = |slot: &Slot| match geometry.is_for_journal(*slot) {
+            true => gone.contains(slot) && entries_on(state(slot)).is_none_or(|last| stream.newest <= last),
+            false => gone.contains(slot),
+        };
+        let hidden = slots().filter(|slot| missing(slot) || is_unread(slot)).count();
+        let counts = |slot: &Slot| geometry.is_for_journal(*slot) || is_unread(slot);
+        slots().any(|slot| counts(&slot)) && hidden >= usize::from(geometry.commit_copies())
     };
-    (0..layout.groups()).any(hides)
+    (0..geometry.commit_groups()).any(hides)
 }
 
 /// Whether a member is long enough to have superblocks. If so, the caller can read

@@ -19,6 +19,9 @@ impl Core {
     /// What would be lost, and what to do about it.
     pub(crate) fn may_lose(&self, slot: Slot) -> Result<(), AdminError> {
         let slot = self.check_slot(slot)?;
+        if self.cx.geometry.is_for_journal(slot) {
+            return Ok(());
+        }
         match self.cx.roster.state(slot) {
             SlotState::Failed => return Ok(()),
             SlotState::Active if !self.cx.roster.can_lose(&self.cx.geometry, slot) => {

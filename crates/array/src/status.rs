@@ -147,7 +147,8 @@ pub enum Event {
 pub enum FailureCause {
     /// It did not answer, or refused to write.
     Gone,
-    /// It was being rebuilt, and could not read data that had been written to it.
+    /// It was being rebuilt, and could not read data that had been written to it; or it is a
+    /// journal device that could not write.
     Errors,
     /// Data that was written to it could not be read back.
     Unfaithful,
@@ -252,6 +253,8 @@ pub struct Status {
     pub lost: bool,
     /// Its members.
     pub members: Vec<MemberStatus>,
+    /// Its journal devices, whose slots are numbered behind those of the members.
+    pub journals: Vec<MemberStatus>,
     /// Spares.
     pub spares: Vec<u16>,
     /// The rebuild, if there is one.
@@ -275,12 +278,26 @@ pub struct Status {
     pub doubtful_regions: u32,
     /// The parity logs, if there are any.
     pub log: Option<LogStatus>,
+    /// The journal, if there is one.
+    pub journal: Option<JournalStatus>,
     /// Write-back, if the array has it.
     pub write_back: Option<WriteBackStatus>,
     /// Counts since the array was opened.
     pub counters: Counters,
     /// Bytes of payload memory in use now, and the greatest number so far.
     pub memory: (Bytes, Bytes),
+}
+
+impl Status {
+    /// All slots: members, then journal devices.
+    pub fn slots(&self) -> impl Iterator<Item = &MemberStatus> {
+        self.members.iter().chain(&self.journals)
+    }
+
+    /// The slot with this number.
+    pub fn slot(&self, slot: u16) -> Option<&MemberStatus> {
+        self.slots().nth(slot.into())
+    }
 }
 
 /// Resources that are held for requests and running work. All are zero, except the cache, when no
@@ -344,10 +361,35 @@ pub struct TrafficStatus {
 pub struct WriteBackStatus {
     /// Their data.
     pub staged: Bytes,
-    /// What the commit log has in use for them, with headers and what is to be forgotten.
+}
+
+/// The commit log.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JournalStatus {
+    /// Whether the next entry goes to journal devices.
+    pub on_devices: bool,
+    /// Its streams.
+    pub streams: Vec<StreamStatus>,
+}
+
+/// A stream of entries of the commit log.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StreamStatus {
+    /// What its entries hold: "records", "intents" or "writes".
+    pub of: &'static str,
+    /// Its length that is in use.
     pub used: Bytes,
-    /// The room that it has for them.
+    /// Its length.
     pub room: Bytes,
+    /// Entries that count: what they hold is not in its place yet, or not flushed.
+    pub entries: usize,
+    /// How long ago the oldest of these was begun, in seconds; `None` if it is of an earlier
+    /// session.
+    pub oldest_seconds: Option<f64>,
+    /// Entries that were written since the array was opened, without empty ones.
+    pub written: u64,
+    /// The records, intents or writes in them.
+    pub content: u64,
 }
 
 /// The parity logs.

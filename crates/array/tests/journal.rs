@@ -33,10 +33,22 @@ fn in_place() -> Setup {
     setup
 }
 
-/// The arrays of the stories.
-fn setups() -> [Setup; 3] {
+/// Arrays whose entries stand on members.
+fn on_members() -> [Setup; 3] {
     let staged = LogCreation { writes: Some(Sectors::new(512)), ..in_place().log };
     [setup(), in_place(), Setup { log: staged, ..in_place() }]
+}
+
+/// The arrays of the stories: each with its entries on members, and on journal devices.
+fn setups() -> Vec<Setup> {
+    let write_through = Setup { log: LogCreation { writes: None, ..setup().log }, ..setup() };
+    let on_devices = on_members().into_iter().chain([write_through]).map(with_journals);
+    on_members().into_iter().chain(on_devices).collect()
+}
+
+/// The same with two journal devices, of slots 5 and 6.
+fn with_journals(setup: Setup) -> Setup {
+    Setup { log: LogCreation { journals: 2, ..setup.log }, ..setup }
 }
 
 struct Story {
@@ -66,7 +78,11 @@ impl Story {
             cut_off: BTreeSet::new(),
             random: Random(seed),
             open: Vec::new(),
-            told: format!("{}, seed {seed}", setup.organization.name(1, 5)),
+            told: format!(
+                "{}, {} journal devices, seed {seed}",
+                setup.organization.name(1, 5),
+                setup.log.journals
+            ),
         }
     }
 
@@ -192,10 +208,8 @@ impl Story {
         self.steps(60);
     }
 
-    fn crash(mut self, loses: Option<usize>) -> Story {
-        if let Some(lost) = loses {
-            self.world.disks[lost].dead = true;
-        }
+    fn crash(mut self, loses: &[usize]) -> Story {
+        loses.iter().for_each(|lost| self.world.disks[*lost].dead = true);
         let world = self.world.crash(false);
         let world = world.unwrap_or_else(|error| panic!("{}: {error}", self.told));
         let unsure = self.may.keys().copied().collect();
@@ -225,9 +239,10 @@ impl Story {
     fn replace_failed(&mut self) {
         let inactive = |slot: &u16| {
             let status = self.world.array.status();
-            status.members[usize::from(*slot)].state == "failed"
+            status.slot(*slot).is_some_and(|status| status.state == "failed")
         };
-        let failed: Vec<u16> = (0..5).filter(inactive).collect();
+        let slots = self.world.array.status().slots().count() as u16;
+        let failed: Vec<u16> = (0..slots).filter(inactive).collect();
         failed.into_iter().for_each(|slot| self.world.replace(slot));
         self.world.settle();
         self.world.all_volatile();
@@ -266,7 +281,7 @@ fn what_is_acknowledged_survives_crashes() {
         let mut story = Story::begin(&setup, seed);
         for _ in 0..4 {
             story.play(60);
-            story = story.crash(None);
+            story = story.crash(&[]);
             if story.random.chance(2) {
                 story.steps(80);
             } else {
@@ -282,8 +297,15 @@ fn what_is_acknowledged_survives_crashes_with_the_loss_of_a_member() {
     for (setup, seed) in stories(1_000_000) {
         let mut story = Story::begin(&setup, seed);
         story.play(80);
-        let lost = story.random.below(5) as usize;
-        story = story.crash(Some(lost));
+        let mut lost = vec![story.random.below(5) as usize];
+        if setup.log.journals > 0 {
+            lost = match story.random.below(3) {
+                0 => lost,
+                1 => vec![5 + story.random.below(2) as usize],
+                _ => vec![lost[0], 5 + story.random.below(2) as usize],
+            };
+        }
+        story = story.crash(&lost);
         story.check();
         for replaces in [false, true] {
             story.play(40);
@@ -291,7 +313,7 @@ fn what_is_acknowledged_survives_crashes_with_the_loss_of_a_member() {
                 story.flush();
                 story.replace_failed();
             }
-            story = story.crash(None);
+            story = story.crash(&[]);
             story.check();
         }
         story.end();
@@ -453,7 +475,7 @@ fn a_block_of_the_commit_log_that_cannot_be_read_costs_nothing_where_no_entry_ca
 
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_block_that_may_hide_the_newest_entry_is_not_passed_over() {
-    for setup in setups() {
+    for setup in on_members() {
         let mut world = World::new(&setup, SEED);
         world.settle();
         let new = payload(&mut Random(1), 3);

@@ -7,7 +7,7 @@ use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{
     Creation, CreationError, Geometry, Identity, Image, LogCreation, NewArray, Superblock, SuperblockError,
 };
-use parlour_units::{Bytes, Sector, Sectors};
+use parlour_units::{Bytes, Sector, Sectors, Slot};
 
 use crate::fault::Failure;
 use crate::identity::{self, RandomError};
@@ -23,6 +23,8 @@ const LONGEST_NAME: usize = 64;
 pub struct CreateRequest {
     /// Files or devices, in the order of slots.
     pub members: Vec<PathBuf>,
+    /// Journal devices: they take the entries of the commit log.
+    pub journals: Vec<PathBuf>,
     /// The organization: the choices of layout, code, update and read.
     pub organization: Organization,
     /// The number of copies of each unit, in organizations that keep copies.
@@ -39,7 +41,7 @@ pub struct CreateRequest {
     pub consistency: Consistency,
     /// The array's name.
     pub name: String,
-    /// Make missing files, sparse and with this length.
+    /// Make missing files: sparse and with this length, or as long as a journal device needs to be.
     pub size: Option<Bytes>,
     /// Overwrite foreign data on the members.
     pub force: bool,
@@ -79,6 +81,18 @@ pub enum CreateError {
         path: PathBuf,
         /// What it holds.
         what: String,
+    },
+    /// A journal device is too short.
+    #[error(
+        "{path}: {has} are too little for a journal device of this array: it needs {needs}", path = .path.display()
+    )]
+    JournalTooSmall {
+        /// The device's path.
+        path: PathBuf,
+        /// Its length.
+        has: Bytes,
+        /// The least length.
+        needs: Bytes,
     },
     /// The members do not allow this geometry.
     #[error(transparent)]
@@ -124,12 +138,17 @@ pub fn create(request: &CreateRequest) -> Result<CreateReport, CreateError> {
     if request.name.len() > LONGEST_NAME {
         return Err(CreateError::Name(request.name.clone()));
     }
-    if let Some((one, other)) = repeated(&request.members) {
+    let paths: Vec<PathBuf> = request.members.iter().chain(&request.journals).cloned().collect();
+    if let Some((one, other)) = repeated(&paths) {
         return Err(CreateError::Repeated { one, other });
     }
     let mut made = MadeFiles::default();
-    let members = open_members(request, &mut made)?;
-    let mut report = create_on(request, &members)?;
+    let mut members = open_members(request, &mut made)?;
+    let found = open_journals(request)?;
+    let geometry = Geometry::create(&creation(request, &members, &found)?)?;
+    let data = members.len();
+    members.extend(complete_journals(request, found, &geometry, &mut made)?);
+    let mut report = create_on(request, geometry, &members, data)?;
     report.notes.extend(space::overcommitted(&made.0));
     made.keep();
     Ok(report)
@@ -170,8 +189,49 @@ fn open_members(request: &CreateRequest, made: &mut MadeFiles) -> Result<Vec<Mem
     Ok(members)
 }
 
-fn create_on(request: &CreateRequest, members: &[Member]) -> Result<CreateReport, CreateError> {
-    let geometry = Geometry::create(&creation(request, members)?)?;
+/// The journal devices that are there; `None` for those that are to be made.
+fn open_journals(request: &CreateRequest) -> Result<Vec<Option<Member>>, CreateError> {
+    let open = |path: &PathBuf| match Member::open(path, Mode::ReadWrite) {
+        Err(MemberError::Missing { .. }) if request.size.is_some() => Ok(None),
+        opened => Ok(Some(opened?)),
+    };
+    request.journals.iter().map(open).collect()
+}
+
+/// Makes missing journal devices, and checks the length of the others.
+fn complete_journals(
+    request: &CreateRequest,
+    found: Vec<Option<Member>>,
+    geometry: &Geometry,
+    made: &mut MadeFiles,
+) -> Result<Vec<Member>, CreateError> {
+    let needs = geometry.least_length(Slot::new(geometry.members())).bytes();
+    let mut journals = Vec::new();
+    for (path, found) in request.journals.iter().zip(found) {
+        let journal = match found {
+            Some(journal) => journal,
+            None => {
+                let journal = Member::create_file(path, needs)?;
+                made.0.push(path.clone());
+                journal
+            }
+        };
+        let has = journal.length().bytes();
+        if has < needs {
+            return Err(CreateError::JournalTooSmall { path: path.clone(), has, needs });
+        }
+        journals.push(journal);
+    }
+    Ok(journals)
+}
+
+/// Creates the array on `members`, of which those behind the first `data` are journal devices.
+fn create_on(
+    request: &CreateRequest,
+    geometry: Geometry,
+    members: &[Member],
+    data: usize,
+) -> Result<CreateReport, CreateError> {
     let occupied = members.iter().map(held).collect::<Result<Vec<_>, _>>()?;
     if !request.force
         && let Some((member, what)) = members.iter().zip(&occupied).find(|(_, what)| what.is_some())
@@ -179,18 +239,33 @@ fn create_on(request: &CreateRequest, members: &[Member]) -> Result<CreateReport
         let what = what.clone().unwrap_or_default();
         return Err(CreateError::Foreign { path: member.path().into(), what });
     }
-    let zeroed = members.iter().all(Member::is_known_zero);
+    let (of_data, journals) = members.split_at(data);
+    let zeroed = of_data.iter().all(Member::is_known_zero);
     let new = new_array(request, members, zeroed)?;
     prepare(members, &occupied, &geometry)?;
     for (member, image) in members.iter().zip(parlour_array::create(&geometry, &new)) {
         write_image(member, image)
             .map_err(|failure| CreateError::Write { path: member.path().into(), failure })?;
     }
-    let notes = unequal(&members.iter().collect::<Vec<_>>()).into_iter().map(|note| note.to_string());
-    Ok(CreateReport { array: new.array, geometry, notes: notes.collect(), zeroed })
+    let notes = unequal(&of_data.iter().collect::<Vec<_>>()).into_iter().map(|note| note.to_string());
+    let fast = !of_data.iter().all(Member::rotates);
+    let slow = journals.iter().filter(|journal| fast && journal.rotates()).map(slow_journal);
+    Ok(CreateReport { array: new.array, geometry, notes: notes.chain(slow).collect(), zeroed })
 }
 
-fn creation(request: &CreateRequest, members: &[Member]) -> Result<Creation, CreateError> {
+fn slow_journal(journal: &Member) -> String {
+    format!(
+        "{}: rotates, and not all members do: as a journal device it may be slower than they are",
+        journal.path().display()
+    )
+}
+
+fn creation(
+    request: &CreateRequest,
+    members: &[Member],
+    journals: &[Option<Member>],
+) -> Result<Creation, CreateError> {
+    let all = members.iter().chain(journals.iter().flatten());
     let shortest = members.iter().map(Member::length).min().unwrap_or(Sectors::ZERO);
     Ok(Creation {
         organization: request.organization,
@@ -199,15 +274,21 @@ fn creation(request: &CreateRequest, members: &[Member]) -> Result<Creation, Cre
         members: u16::try_from(members.len()).unwrap_or(u16::MAX),
         groups: request.groups,
         unit: Sectors::from_bytes(request.unit).ok_or(CreateError::Unit(request.unit))?,
-        block: block(request, members)?,
+        block: block(request, all)?,
         member_length: shortest,
-        log: request.log,
+        log: LogCreation {
+            journals: u16::try_from(request.journals.len()).unwrap_or(u16::MAX),
+            ..request.log
+        },
         consistency: request.consistency,
     })
 }
 
-fn block(request: &CreateRequest, members: &[Member]) -> Result<Sectors, CreateError> {
-    let largest = members.iter().max_by_key(|member| member.block());
+fn block<'a>(
+    request: &CreateRequest,
+    members: impl Iterator<Item = &'a Member>,
+) -> Result<Sectors, CreateError> {
+    let largest = members.max_by_key(|member| member.block());
     let needed = largest.map_or(Bytes::new(512), Member::block);
     let block = request.block.unwrap_or(needed);
     match largest {

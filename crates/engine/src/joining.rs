@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use parlour_array::{Banks, Geometry, Identity, Superblock};
-use parlour_units::Bytes;
+use parlour_units::{Bytes, Slot};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -114,6 +114,8 @@ impl JoiningMember {
 #[derive(Debug)]
 pub(crate) struct Application {
     pub(crate) path: PathBuf,
+    /// The slot that it is to take, if it is to take one now.
+    pub(crate) slot: Option<Slot>,
     pub(crate) force: bool,
     pub(crate) geometry: Geometry,
 }
@@ -142,7 +144,8 @@ impl Application {
 
     fn check_size(&self, member: &Member) -> Result<(), JoiningError> {
         let path = || self.path.clone();
-        let (has, needs) = (member.length().bytes(), self.geometry.least_member_length().bytes());
+        let slot = self.slot.unwrap_or(Slot::new(0));
+        let (has, needs) = (member.length().bytes(), self.geometry.least_length(slot).bytes());
         if has < needs {
             return Err(JoiningError::TooSmall { path: path(), has, needs });
         }
@@ -288,6 +291,7 @@ mod tests {
         let redundant = |named: &&NamedOrganization| named.organization.keeps_parity();
         let members: Vec<_> = ["a", "b", "c"].map(|name| directory.path().join(name)).into();
         create(&CreateRequest {
+            journals: Vec::new(),
             members: members.clone(),
             organization: NAMED.iter().find(redundant).expect("some are").organization,
             copies: 1,

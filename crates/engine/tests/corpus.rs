@@ -28,6 +28,7 @@ impl OnFiles {
         let members = member_paths(directory.path(), usize::from(case.members));
         let (organization, copies) = case.organization();
         let request = CreateRequest {
+            journals: Vec::new(),
             organization,
             copies,
             groups: case.groups,

@@ -214,7 +214,7 @@ impl State {
 
     /// The state of an array. If several states hold, the most specific one.
     pub(crate) fn of(status: &Status, mode: Mode, opening: bool, busy: bool) -> State {
-        let missing = status.members.iter().any(|member| member.state == "failed");
+        let missing = status.slots().any(|member| member.state == "failed");
         match mode {
             _ if opening => State::Opening,
             Mode::Stopping | Mode::Stopped | Mode::Superseded | Mode::Halted => State::Stopping,

@@ -5,7 +5,7 @@ use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization}
 use parlour_array::{
     Creation, Cylinder, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning,
 };
-use parlour_units::{Duration, Sectors};
+use parlour_units::{Duration, Sectors, Slot};
 
 use crate::promises::Promises;
 use crate::random::Random;
@@ -79,6 +79,19 @@ impl Options {
         Geometry::from_stored(self.stored)
     }
 
+    /// The number of slots of members and journal devices.
+    pub(crate) fn slots(&self) -> u16 {
+        self.creation.members + self.creation.log.journals
+    }
+
+    /// The length of what stands in `slot`. A journal device is as short as it can be.
+    pub(crate) fn length_of(&self, geometry: &Geometry, slot: Slot) -> Sectors {
+        match geometry.is_for_journal(slot) {
+            true => geometry.least_length(slot),
+            false => self.creation.member_length,
+        }
+    }
+
     pub(crate) fn promises(&self) -> Promises {
         Promises::of(self.creation.consistency)
     }
@@ -88,7 +101,7 @@ impl Options {
         let Creation { members, groups, copies, unit, block, member_length, log, .. } = &self.creation;
         format!(
             "{} ({}): {members} members of {}, {groups} groups, {copies} copies, unit {}, block {}, log segment {}, \
-             sublogs {}, written back from {}, scratch {}, log memory {}, cache {}, filled with {:#04x}",
+             sublogs {}, written back from {}, {} journal devices, scratch {}, log memory {}, cache {}, filled with {:#04x}",
             self.row.name,
             self.creation.consistency.name(),
             member_length.bytes(),
@@ -97,6 +110,7 @@ impl Options {
             log.segment.map_or_else(|| "none".to_owned(), |segment| segment.bytes().to_string()),
             log.sublogs.unwrap_or(0),
             log.writes.map_or_else(|| "nothing".to_owned(), |length| length.bytes().to_string()),
+            log.journals,
             self.tuning.scratch_memory.bytes(),
             self.tuning.log_memory.bytes(),
             self.tuning.preread_cache.bytes(),
@@ -142,6 +156,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
             regions: Some(u32::from(members) * random.pick(&[1, 2, 4])),
             track: None,
             writes: None,
+            journals: 0,
         },
         consistency: Consistency::Bitmap,
     }
@@ -192,12 +207,15 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
             regions: Some(u32::from(creation.members) * apart.pick(&[100, 400])),
             track: None,
             writes: None,
+            journals: 0,
         };
     }
     tuning.segment_gap = apart.pick(&[1, 8, 1 << 20].map(Sectors::new));
     if creation.consistency.is_journal() {
         let lengths = [None, None, Some(512), Some(1_024)];
         creation.log.writes = apart.pick(&lengths).map(Sectors::new);
+        let devices = [0, 0, 0, 0, 0, 0, 2, 3];
+        creation.log.journals = apart.pick(&devices);
     }
 }
 

@@ -145,7 +145,7 @@ impl<'a> Rig<'a> {
     /// The disks that stand in slots, and the spares.
     pub(crate) fn standing(&self) -> Vec<usize> {
         let status = self.status();
-        let members = status.members.iter().filter(|member| member.state != "failed");
+        let members = status.slots().filter(|member| member.state != "failed");
         let members = members.filter_map(|member| member.member).chain(status.spares.iter().copied());
         members.filter_map(|member| self.world.disk_of(member)).collect()
     }
@@ -156,7 +156,7 @@ impl<'a> Rig<'a> {
             let disk = self.world.disk_of(member.member.filter(|_| member.state == "active")?)?;
             Some(disk).filter(|disk| !self.world.disk(*disk).answers_not())
         };
-        self.status().members.iter().map(disk).collect()
+        self.status().slots().map(disk).collect()
     }
 
     /// Whether all members are present and all check units fit.
@@ -182,18 +182,23 @@ impl<'a> Rig<'a> {
 
     /// Whether the array has failed the member in `slot`.
     pub(crate) fn is_failed(&self, slot: u16) -> bool {
-        self.status().members[usize::from(slot)].state == "failed"
+        self.status().slot(slot).is_some_and(|slot| slot.state == "failed")
     }
 
     /// Whether the member in `slot` is missing, does not answer, or is not completely rebuilt.
     pub(crate) fn is_gone(&self, slot: u16) -> bool {
-        let active = self.status().members[usize::from(slot)].state == "active";
+        let active = self.status().slot(slot).is_some_and(|slot| slot.state == "active");
         !active || self.member(slot).is_none_or(Disk::answers_not)
     }
 
     /// The slots whose members are missing, do not answer, or are not completely rebuilt.
     pub(crate) fn gone(&self) -> impl Iterator<Item = u16> + '_ {
         (0..self.geometry.members()).filter(|slot| self.is_gone(*slot))
+    }
+
+    /// The same, with the slots of journal devices.
+    pub(crate) fn gone_of_all(&self) -> impl Iterator<Item = u16> + '_ {
+        self.geometry.slots().map(Slot::get).filter(|slot| self.is_gone(*slot))
     }
 
     /// Whether a kill would make the array forget that a flush failed. The writes before that flush

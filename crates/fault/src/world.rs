@@ -100,7 +100,7 @@ impl World {
     fn around(array: Array, shelf: Shelf, numbers: Vec<Option<usize>>) -> World {
         World {
             arithmetic: Arithmetic::of(&array),
-            members: Members::new(numbers, array.geometry().members()),
+            members: Members::new(numbers, array.geometry().slots().count() as u16),
             array,
             shelf,
             flights: Flights::default(),

@@ -6,7 +6,7 @@ use parlour_array::{
     Assembly, AssemblyError, Banks, Cylinder, Geometry, NewArray, SUPERBLOCK, Simulated, Tuning, create,
 };
 use parlour_drive::mechanics::Mechanics;
-use parlour_units::{Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 
 use crate::identity::{Kind, identity};
 use crate::member::Member;
@@ -78,7 +78,7 @@ pub struct New<'a> {
     pub name: &'a str,
     /// Its geometry.
     pub geometry: &'a Geometry,
-    /// The length of each member.
+    /// The length of each member. (A journal device is as short as it can be.)
     pub length: Sectors,
     /// Its limits, thresholds and rates.
     pub tuning: Tuning,
@@ -86,7 +86,8 @@ pub struct New<'a> {
     pub simulated: Simulated,
 }
 
-/// Creates an array on these drives, which are in the order of slots, and opens it.
+/// Creates an array on these drives, members and then journal devices in the order of slots, and
+/// opens it.
 ///
 /// # Errors
 /// Drives are missing or too short, or the array cannot be opened.
@@ -106,20 +107,25 @@ pub fn record(new: &New<'_>, drives: Vec<Member>) -> Result<Volume, OpeningError
 fn with(new: &New<'_>, mut drives: Vec<Member>, sink: Option<Box<dyn Sink>>) -> Result<Volume, OpeningError> {
     let New { name, geometry, length, tuning, simulated } = *new;
     let array = name.to_owned();
-    if drives.len() != usize::from(geometry.members()) {
-        return Err(OpeningError::Drives { array, slots: geometry.members(), drives: drives.len() });
+    let slots = geometry.slots().count();
+    if drives.len() != slots {
+        return Err(OpeningError::Drives { array, slots: slots as u16, drives: drives.len() });
     }
     let needs = geometry.least_member_length();
     if length < needs {
         return Err(OpeningError::ShortMembers { array, needs, length });
     }
-    for (number, drive) in drives.iter_mut().enumerate() {
-        drive.join(name, number, length)?;
+    let length = |slot: Slot| match geometry.is_for_journal(slot) {
+        true => geometry.least_length(slot),
+        false => length,
+    };
+    for (slot, drive) in geometry.slots().zip(&mut drives) {
+        drive.join(name, slot.as_usize(), length(slot))?;
     }
     let created = NewArray {
         array: identity(Kind::Array, 0),
         session: identity(Kind::Session, 0),
-        members: drives.iter().map(|drive| (drive.info().identity, length)).collect(),
+        members: drives.iter().map(|drive| (drive.info().identity, drive.info().length)).collect(),
         name: "simulated".to_owned(),
         created: 0,
         zeroed: true,

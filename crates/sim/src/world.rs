@@ -363,7 +363,7 @@ impl World {
         }
         let own = &mut self.volumes[volume];
         let status = own.array().status();
-        let standing = status.members.iter().filter_map(|member| member.member).chain(status.spares);
+        let standing = status.slots().filter_map(|member| member.member).chain(status.spares.iter().copied());
         let mut members: Vec<Option<Member>> =
             std::mem::take(&mut own.members).into_iter().map(Some).collect();
         let drives = standing.filter_map(|number| members[usize::from(number)].take()).collect();

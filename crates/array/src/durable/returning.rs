@@ -6,6 +6,9 @@
 //! that were entered since, or are resynced without it. All these regions are marked *out of sync*
 //! in the bitmap; a region that is written to is marked before the write. The marks are cleared
 //! only when the superblocks record that no such member is absent any more.
+//!
+//! A journal device never returns with what it holds: entries that it missed stand elsewhere, and
+//! those that it holds may be forgotten.
 
 use parlour_units::Slot;
 
@@ -29,6 +32,9 @@ pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
     if assembly.verdicts.iter().any(|verdict| distrusted.contains(verdict)) {
         return None;
     }
+    if assembly.geometry.is_for_journal(Slot::new(slot)) {
+        return None;
+    }
     match superblock.table[usize::from(slot)].state {
         EntryState::Active | EntryState::Rebuilding { returning: true, .. } => {
             let Superblock { sequence, session_number, recorded, .. } = superblock;
@@ -39,7 +45,7 @@ pub(crate) fn keeps(assembly: &Assembly, slot: u16) -> Option<Kept> {
         }
         EntryState::Rebuilding { returning: false, .. }
         | EntryState::Vacant
-        | EntryState::Failed
+        | EntryState::Failed { .. }
         | EntryState::Spare => None,
     }
 }
@@ -76,7 +82,8 @@ impl Durable {
             superblocks.session_number(),
             superblocks.recorded().map,
         );
-        let kept = kept.filter(|_| whole && trusted && cx.tuning.bitmap && cx.writes);
+        let holds_data = !cx.geometry.is_for_journal(slot);
+        let kept = kept.filter(|_| holds_data && whole && trusted && cx.tuning.bitmap && cx.writes);
         roster.remember(slot, kept);
         if kept.is_some() {
             self.bitmap.note_may_return();
@@ -91,6 +98,7 @@ mod tests {
     use super::*;
     use crate::format::bitmap::Bits;
     use crate::identity::Identity;
+    use crate::roster::Role;
 
     #[test]
     fn regions_are_marked_out_of_sync_for_an_absent_member_that_may_return_alone() {
@@ -110,7 +118,8 @@ mod tests {
             (SlotState::Active, None, vec![]),
         ];
         for (state, keeps, expected) in cases {
-            let standing = Standing { info: None, state, identity: Identity::NONE, keeps };
+            let (identity, role) = (Identity::NONE, Role::Member);
+            let standing = Standing { info: None, state, identity, keeps, role };
             let mut map = found.clone();
             merge_out_of_sync(&mut map, &[standing]);
             let marked: Vec<Region> = map.out_of_sync.iter().collect();

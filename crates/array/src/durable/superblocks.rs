@@ -268,7 +268,7 @@ impl Superblocks {
             let members = standing.chain(roster.spares().iter().copied());
             return members.filter_map(|member| Some((member, entry(&member)? as u16))).collect();
         }
-        let slots = cx.geometry.members();
+        let slots = cx.geometry.members() + cx.geometry.journals();
         let spares = roster.spares().iter().enumerate();
         let standing = roster.standing().map(|(slot, member)| (member, slot.get()));
         standing.chain(spares.map(|(index, member)| (*member, slots + index as u16))).collect()
@@ -330,9 +330,13 @@ impl Superblocks {
             let keeps = roster.keeps(slot);
             let state = match roster.state(slot) {
                 SlotState::Active => EntryState::Active,
-                SlotState::Failed => keeps.map_or(EntryState::Failed, Kept::entry),
+                SlotState::Failed => {
+                    let entries = roster.entries_elsewhere(slot).unwrap_or(0);
+                    keeps.map_or(EntryState::Failed { entries }, Kept::entry)
+                }
                 SlotState::Rebuilding => {
-                    EntryState::Rebuilding { frontier: self.frontier(slot), returning: keeps.is_some() }
+                    let frontier = roster.entries_elsewhere(slot).unwrap_or(self.frontier(slot));
+                    EntryState::Rebuilding { frontier, returning: keeps.is_some() }
                 }
             };
             Entry { member: roster.identity(slot), state }
@@ -374,7 +378,8 @@ impl Superblocks {
     }
 }
 
-/// Whether at least one copy of the superblock was written on some member that stands.
+/// Whether at least one copy of the superblock was written on some member that stands. (All journal
+/// devices may be lost later.)
 fn is_on_some_member(cx: &Context, id: JobId, failures: &[FailedAccess]) -> bool {
     let job = cx.jobs.get(id);
     let steps = &job.plan.steps;
@@ -382,7 +387,8 @@ fn is_on_some_member(cx: &Context, id: JobId, failures: &[FailedAccess]) -> bool
     let written = |action: Action| {
         let Action::Write { member, at, .. } = action else { return false };
         let failed = failures.iter().any(|failure| (failure.member, failure.at) == (member, at));
-        !failed && cx.roster.slot_of(member).is_some()
+        let slot = cx.roster.slot_of(member);
+        !failed && slot.is_some_and(|slot| !cx.geometry.is_for_journal(slot))
     };
     job.actions().take(first).any(written)
 }

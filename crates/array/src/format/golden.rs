@@ -25,7 +25,7 @@ const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);
 
 /// Each structure with something in each of its fields.
-fn structures() -> [(&'static str, Vec<u8>); 8] {
+fn structures() -> [(&'static str, Vec<u8>); 9] {
     [
         ("superblock", superblock().encode()),
         ("write-intent bitmap", map().encode(ARRAY, 4_096)),
@@ -35,6 +35,7 @@ fn structures() -> [(&'static str, Vec<u8>); 8] {
         ("commit log entry header", entry().encode(ARRAY, BLOCK)),
         ("superblock of an array that writes back", writes_back().encode()),
         ("header of an entry of writes", entry_of_writes().encode(ARRAY, BLOCK)),
+        ("superblock of an array with journal devices", with_journals().encode()),
     ]
 }
 
@@ -54,7 +55,7 @@ fn superblock() -> Superblock {
         EntryState::Active,
         EntryState::Rebuilding { frontier: 77, returning: false },
         EntryState::Rebuilding { frontier: 78, returning: true },
-        EntryState::Failed,
+        EntryState::Failed { entries: 0 },
         EntryState::MayReturn { session: 0x0807_0605_0403_0201, sequence: 99, bitmaps: 0x0c_0ffe },
         EntryState::Vacant,
         EntryState::Active,
@@ -152,6 +153,20 @@ fn writes_back() -> Superblock {
     let superblock = superblock();
     let geometry = StoredGeometry { write_log: 0x0001_2340, ..superblock.geometry };
     Superblock { geometry, ..superblock }
+}
+
+fn with_journals() -> Superblock {
+    let mut superblock = superblock();
+    superblock.geometry.journals = 3;
+    let left = [
+        EntryState::Active,
+        EntryState::Failed { entries: 2 << 40 | 9 },
+        EntryState::Rebuilding { frontier: 2 << 40 | 10, returning: false },
+    ];
+    let spare = superblock.table.pop();
+    let entry = |state| Entry { member: Identity([0x77; 16]), state };
+    superblock.table.extend(left.map(entry).into_iter().chain(spare));
+    superblock
 }
 
 fn entry_of_writes() -> EntryHeader {

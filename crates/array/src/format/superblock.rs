@@ -4,7 +4,7 @@
 //! before the next, with a rising sequence number. Whatever write is torn, one whole copy is left;
 //! the one with the higher number counts.
 
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Slot};
 
 use crate::format::bytes::{Reader, Writer, seal_holds};
 use crate::format::horizon::{SESSION_END, SUPERBLOCK_END};
@@ -35,6 +35,7 @@ const RECORDED_AT: usize = 224;
 const NAME_AT: usize = 256;
 const NAME_BYTES: usize = 64;
 const WRITE_LOG_AT: usize = 320;
+const JOURNALS_AT: usize = 324;
 const SESSIONS_AT: usize = 512;
 const TABLE_AT: usize = 1_024;
 const ENTRY_BYTES: usize = 32;
@@ -48,8 +49,10 @@ const FAR_COPIES: u64 = 2;
 const FLOATING: u64 = 4;
 /// Feature: a stream of writes, which must be read before the array's data is used.
 const WRITE_BACK: u64 = 8;
+/// Feature: slots of journal devices, behind those of members.
+const JOURNALS: u64 = 16;
 /// Feature bits of this version that a reader must know.
-const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK;
+const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK | JOURNALS;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -126,14 +129,19 @@ pub enum EntryState {
     Active,
     /// It holds the data of the first `frontier` stripes.
     Rebuilding {
-        /// The number of stripes that are durably rebuilt.
+        /// The number of stripes that are durably rebuilt. A journal device has none; there it is
+        /// what `Failed` has as `entries`.
         frontier: u64,
         /// It was absent: behind the frontier it holds the data of regions that the bitmap does not
         /// mark out of sync.
         returning: bool,
     },
     /// Excluded: its data is not believed.
-    Failed,
+    Failed {
+        /// In the slot of a journal device: entries of the commit log up to this number may stand
+        /// on it.
+        entries: u64,
+    },
     /// Excluded, and whole until then: it still holds the data of regions that the bitmap does not
     /// mark out of sync.
     MayReturn {
@@ -219,7 +227,8 @@ impl Superblock {
         if session_number >= SESSION_END {
             return Err(SuperblockError::Nonsense("session number"));
         }
-        let geometry = decode_geometry(from.seek(GEOMETRY_AT), Sectors::new(member_length))?;
+        let geometry =
+            decode_geometry(from.seek(GEOMETRY_AT), (Slot::new(entry), Sectors::new(member_length)))?;
         from.seek(RECORDED_AT);
         let recorded = Recorded { map: from.u64(), table: from.u64(), list: from.u64(), opened: from.u64() };
         if entries > MEMBER_ENTRIES || usize::from(entry) >= entries {
@@ -234,7 +243,7 @@ impl Superblock {
         if sessions.is_empty() {
             return Err(SuperblockError::Nonsense("sessions"));
         }
-        if table.len() < usize::from(geometry.layout.group_members) * usize::from(geometry.layout.groups) {
+        if table.len() < usize::from(geometry.members() + geometry.journals) {
             return Err(SuperblockError::Nonsense("member table"));
         }
         Ok(Superblock {
@@ -312,7 +321,7 @@ impl EntryState {
             EntryState::Vacant => (0, 0, 0, 0),
             EntryState::Active => (1, 0, 0, 0),
             EntryState::Rebuilding { frontier, returning: false } => (2, 0, 0, frontier),
-            EntryState::Failed => (3, 0, 0, 0),
+            EntryState::Failed { entries } => (3, 0, 0, entries),
             EntryState::Spare => (4, 0, 0, 0),
             EntryState::MayReturn { session, sequence, bitmaps } => (5, bitmaps, sequence, session),
             EntryState::Rebuilding { frontier, returning: true } => (6, 0, 0, frontier),
@@ -324,7 +333,7 @@ impl EntryState {
             0 => EntryState::Vacant,
             1 => EntryState::Active,
             2 => EntryState::Rebuilding { frontier, returning: false },
-            3 => EntryState::Failed,
+            3 => EntryState::Failed { entries: frontier },
             4 => EntryState::Spare,
             5 => EntryState::MayReturn { session: frontier, sequence, bitmaps },
             6 => EntryState::Rebuilding { frontier, returning: true },
@@ -356,6 +365,7 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
         | bit(geometry.organization.layout.copies_are_far(), FAR_COPIES)
         | bit(geometry.organization.floats(), FLOATING)
         | bit(geometry.write_log > 0, WRITE_BACK)
+        | bit(geometry.journals > 0, JOURNALS)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -395,10 +405,14 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     }
     out.seek(INTENT_LOG_AT).u32(geometry.intent_log as u32);
     out.seek(WRITE_LOG_AT).u32(geometry.write_log as u32);
+    out.seek(JOURNALS_AT).u16(geometry.journals);
 }
 
-/// The geometry, if it is possible on this `member`.
-fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeometry, SuperblockError> {
+/// The geometry, if it is possible on a device of this length in `slot`.
+fn decode_geometry(
+    from: &mut Reader<'_>,
+    (slot, member): (Slot, Sectors),
+) -> Result<StoredGeometry, SuperblockError> {
     let nonsense = SuperblockError::Nonsense;
     let layout = LayoutChoice::ALL.get(usize::from(from.u8())).ok_or(nonsense("layout"))?;
     let code = Code::ALL.get(usize::from(from.u8())).ok_or(nonsense("code"))?;
@@ -413,6 +427,7 @@ fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeome
     let cylinder = Cylinder { track: from.seek(CYLINDER_AT).u64(), tracks: from.u16() };
     let intent_log = from.seek(INTENT_LOG_AT).u32();
     let write_log = from.seek(WRITE_LOG_AT).u32();
+    let journals = from.seek(JOURNALS_AT).u16();
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
@@ -425,9 +440,10 @@ fn decode_geometry(from: &mut Reader<'_>, member: Sectors) -> Result<StoredGeome
         commit_log: commit_log.into(),
         intent_log: intent_log.into(),
         write_log: write_log.into(),
+        journals,
         cylinder: layout.is_in_cylinders().then_some(cylinder),
     };
-    geometry.check_on(member).map_err(nonsense)?;
+    geometry.check_on(slot, member).map_err(nonsense)?;
     Ok(geometry)
 }
 

@@ -51,6 +51,8 @@ pub struct LogCreation {
     /// Acknowledge writes when they are durable in the commit log, whose stream of writes has this
     /// length on each member.
     pub writes: Option<Sectors>,
+    /// Journal devices, which take entries of the commit log instead of members.
+    pub journals: u16,
 }
 
 /// Why such an array cannot be created.
@@ -160,6 +162,21 @@ pub enum CreationError {
     /// The length of the stream of writes is not usable.
     #[error("a journal of {0} for writes is not possible: use a multiple of 4 KiB, from 256 KiB to 1 GiB")]
     BadWriteLog(Bytes),
+    /// Journal devices need a journal.
+    #[error("journal devices are for arrays with consistency = journal: they hold its entries")]
+    NothingForJournals,
+    /// There are too few journal devices.
+    #[error(
+        "{journals} journal device(s) are too few: each entry stands on {copies}, so that the array survives the loss of {tolerance} \
+         and a crash; give {copies} or more, or none (then entries stand on members)",
+        tolerance = .copies - 1
+    )]
+    TooFewJournals {
+        /// The number of journal devices.
+        journals: u16,
+        /// The number on which each entry stands.
+        copies: u16,
+    },
     /// These members have no cylinders in which units could float.
     #[error(
         "data and parity can float on drives only that tell where their heads are, and how long their tracks are; simulated \
@@ -218,6 +235,7 @@ impl Creation {
         // The data area begins at the start of a cylinder of the member.
         let grain = cylinder.map_or(ALIGNMENT, Cylinder::length);
         let write_log = check_write_log(creation)?;
+        check_journals(creation)?;
         let data_start = data_start(creation, commit_log + write_log).round_up(grain);
         let room = room(creation.member_length, data_start).ok_or_else(|| {
             CreationError::MemberTooSmall(
@@ -253,6 +271,7 @@ impl Creation {
             commit_log: commit_log.get(),
             intent_log: intents.get(),
             write_log: write_log.get(),
+            journals: creation.log.journals,
             cylinder,
         })
     }
@@ -321,6 +340,21 @@ fn check_write_log(creation: &Creation) -> Result<Sectors, CreationError> {
         true => Ok(writes),
         false => Err(CreationError::BadWriteLog(writes.bytes())),
     }
+}
+
+/// Checks the number of journal devices.
+fn check_journals(creation: &Creation) -> Result<(), CreationError> {
+    let journals = creation.log.journals;
+    if journals == 0 {
+        return Ok(());
+    }
+    if !creation.consistency.is_journal() {
+        return Err(CreationError::NothingForJournals);
+    }
+    if creation.members.saturating_add(journals) > MAXIMUM_MEMBERS {
+        return Err(CreationError::TooManyMembers(creation.members.saturating_add(journals)));
+    }
+    Ok(())
 }
 
 /// Checks and returns the number of members in each group.

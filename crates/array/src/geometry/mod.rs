@@ -41,7 +41,7 @@ impl Geometry {
     /// # Errors
     /// The array is not possible.
     pub fn create(creation: &Creation) -> Result<Geometry, CreationError> {
-        Ok(Geometry::from_stored(creation.settle(None)?))
+        Geometry::from_settled(creation.settle(None)?)
     }
 
     /// The same for members whose cylinders are known: there, units may float.
@@ -49,7 +49,14 @@ impl Geometry {
     /// # Errors
     /// The array is not possible.
     pub fn create_on(creation: &Creation, cylinder: Cylinder) -> Result<Geometry, CreationError> {
-        Ok(Geometry::from_stored(creation.settle(Some(cylinder))?))
+        Geometry::from_settled(creation.settle(Some(cylinder))?)
+    }
+
+    fn from_settled(stored: StoredGeometry) -> Result<Geometry, CreationError> {
+        let geometry = Geometry::from_stored(stored);
+        let (journals, copies) = (geometry.journals(), geometry.commit_copies());
+        let enough = journals == 0 || journals >= copies;
+        if enough { Ok(geometry) } else { Err(CreationError::TooFewJournals { journals, copies }) }
     }
 
     /// The shape from its stored values.
@@ -92,9 +99,46 @@ impl Geometry {
         &self.code
     }
 
-    /// The number of members, without spares.
+    /// The number of members, without spares and journal devices.
     pub fn members(&self) -> u16 {
         self.layout.members()
+    }
+
+    /// The number of journal devices.
+    pub fn journals(&self) -> u16 {
+        self.stored.journals
+    }
+
+    /// All slots: those of members, then those of journal devices.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
+        (0..self.members() + self.journals()).map(Slot::new)
+    }
+
+    /// Whether `slot` is for a journal device, which holds entries and metadata and no units.
+    pub fn is_for_journal(&self, slot: Slot) -> bool {
+        slot.get() >= self.members()
+    }
+
+    /// The groups of places on which entries of the commit log stand together: the parity groups,
+    /// then the journal devices.
+    pub(crate) fn commit_groups(&self) -> u16 {
+        self.layout.groups() + u16::from(self.journals() > 0)
+    }
+
+    /// The slots of such a group.
+    pub(crate) fn commit_slots_of(&self, group: u16) -> impl Iterator<Item = Slot> + use<> {
+        let members = self.members();
+        let of_group = members / self.layout.groups();
+        let (start, end) = match group < self.layout.groups() {
+            true => (group * of_group, (group + 1) * of_group),
+            false => (members, members + self.journals()),
+        };
+        (start..end).map(Slot::new)
+    }
+
+    /// The group of places to which `slot` belongs.
+    pub(crate) fn commit_group_of(&self, slot: Slot) -> u16 {
+        if self.is_for_journal(slot) { self.layout.groups() } else { self.layout.group_of_slot(slot) }
     }
 
     /// The block size.
@@ -182,7 +226,12 @@ impl Geometry {
 
     /// The least length of a member.
     pub fn least_member_length(&self) -> Sectors {
-        Sectors::new(self.stored.data_start + self.stored.layout.length) + ALIGNMENT
+        self.least_length(Slot::new(0))
+    }
+
+    /// The least length of what stands in `slot`. A journal device has no data area.
+    pub fn least_length(&self, slot: Slot) -> Sectors {
+        self.stored.least_length(slot)
     }
 
     /// Where the superblock's two copies are on a member of `length`.
@@ -285,6 +334,18 @@ impl Geometry {
 }
 
 impl StoredGeometry {
+    /// The number of members, without spares and journal devices.
+    pub(crate) fn members(&self) -> u16 {
+        self.layout.group_members * self.layout.groups
+    }
+
+    /// The least length of what stands in `slot`.
+    pub(crate) fn least_length(&self, slot: Slot) -> Sectors {
+        let journal = (self.members()..self.members() + self.journals).contains(&slot.get());
+        let data = if journal { 0 } else { self.layout.length };
+        Sectors::new(self.data_start + data) + ALIGNMENT
+    }
+
     /// The usual name of the organization.
     pub fn organization_name(&self) -> &'static str {
         self.organization.name(self.copies, self.layout.group_members)

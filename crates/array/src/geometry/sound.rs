@@ -4,10 +4,10 @@
 //! The order of the checks is such that each needs only values that were limited before. Nothing is
 //! allocated, and no computation here can overflow.
 
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Slot};
 
 use super::sizes::{
-    ALIGNMENT, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_WRITE_LOG,
+    LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_WRITE_LOG,
     bitmap_length, longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
@@ -30,11 +30,14 @@ impl StoredGeometry {
         self.check().is_ok()
     }
 
-    /// The name of an impossible field, if there is one, on a member of `length`.
-    pub(crate) fn check_on(&self, length: Sectors) -> Sound {
+    /// The name of an impossible field, if there is one, on a device of `length` in `slot`.
+    pub(crate) fn check_on(&self, slot: Slot, length: Sectors) -> Sound {
         self.check()?;
-        let least = self.data_start + self.layout.length + ALIGNMENT.get();
-        if least <= length.get() { Ok(()) } else { Err("length of the data area, beyond the member") }
+        if self.least_length(slot) <= length {
+            Ok(())
+        } else {
+            Err("length of the data area, beyond the member")
+        }
     }
 
     /// The name of a field that creation cannot have made, if there is one.
@@ -51,6 +54,9 @@ impl StoredGeometry {
         let code = self.organization.code;
         let all = u32::from(members) * u32::from(groups);
         require(members > 0 && all <= u32::from(MAXIMUM_MEMBERS), "members of a group")?;
+        let with_journals = all + u32::from(self.journals);
+        let journals = self.journals == 0 || self.consistency.is_journal();
+        require(journals && with_journals <= u32::from(MAXIMUM_MEMBERS), "journal devices")?;
         require(groups > 0 && (groups == 1 || code.is_parity()), "groups")?;
         require(self.organization.check().is_ok(), "combination of layout, code, update and read policy")?;
         let whole = members.is_multiple_of(code.members_of_a_set(self.copies));

@@ -56,6 +56,9 @@ pub struct StoredGeometry {
     /// Length of the stream of writes on each member, in sectors; zero with write-through.
     #[serde(default)]
     pub write_log: u64,
+    /// Journal devices, which have slots behind those of members.
+    #[serde(default)]
+    pub journals: u16,
     /// The members' cylinders, if units float.
     pub cylinder: Option<Cylinder>,
 }

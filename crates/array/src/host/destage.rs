@@ -120,6 +120,7 @@ impl Hosts {
     fn have_read(&mut self, core: &mut Core) {
         self.end_entries(core);
         if self.stage.unread.is_empty() {
+            core.logs.writes_are_read();
             core.cx.signal(Signal::ReadsMayGoOn);
         }
     }

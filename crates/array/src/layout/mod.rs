@@ -287,12 +287,6 @@ impl Layout {
         self.in_group(slot).0
     }
 
-    /// The slots of a parity group.
-    pub(crate) fn slots_of(&self, group: u16) -> impl Iterator<Item = Slot> + use<> {
-        let first = group * self.group_members;
-        (first..first + self.group_members).map(Slot::new)
-    }
-
     /// The slot of a member of a group.
     fn slot_in(&self, group: u16, member: u16) -> Slot {
         Slot::new(group * self.group_members + member)

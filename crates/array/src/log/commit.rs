@@ -31,7 +31,7 @@ pub(super) mod entry;
 mod fresh;
 pub(super) mod given_up;
 pub(super) mod logs;
-mod places;
+pub(super) mod places;
 mod space;
 pub(super) mod writes;
 

@@ -43,6 +43,7 @@ impl Logs {
         for FoundEntry { header, .. } in &writes {
             commits.keep(EntryName { part: CommitPart::Writes, number: header.number });
         }
+        commits.log().unread_writes = !writes.is_empty();
         commits.found_writes = writes;
         self.commits = commits;
     }

@@ -12,7 +12,7 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::{Sectors, Slot};
+use parlour_units::{Instant, Sectors, Slot};
 
 use crate::format::commit_entry::EntryContent;
 use crate::log::found::{Found, FoundEntry};
@@ -25,6 +25,8 @@ pub(super) struct Entry {
     slots: Vec<Slot>,
     at: u64,
     end: u64,
+    /// When it was begun, if that was in this session.
+    began: Option<Instant>,
     /// Records that are in memory only, or intents whose parity is not yet durable.
     unstored: u32,
     /// Writes whose data is still being written.
@@ -138,6 +140,7 @@ impl Ring {
             slots: slots.clone(),
             at: header.at,
             end: header.at + header.length(block).get(),
+            began: None,
             unstored: 0,
             unlanded: 0,
             landed: None,
@@ -239,6 +242,7 @@ impl Ring {
             slots: of_entry,
             at,
             end: self.head,
+            began: None,
             unstored,
             unlanded,
             landed: None,
@@ -252,6 +256,19 @@ impl Ring {
             lost: false,
         });
         Placed { number, at, tail: oldest.number, previous }
+    }
+
+    /// The entry that was just appended is begun now.
+    pub(super) fn begin(&mut self, now: Instant) {
+        if let Some(newest) = self.entries.back_mut() {
+            newest.began = Some(now);
+        }
+    }
+
+    /// The number of entries that count, and when the oldest was begun, if that was in this
+    /// session.
+    pub(super) fn oldest_since(&self) -> (usize, Option<Instant>) {
+        (self.entries.len(), self.entries.front().and_then(|entry| entry.began))
     }
 
     /// The entry was written, or (unless `whole`) could not be. Returns whether it stands on all
@@ -344,6 +361,11 @@ impl Ring {
     /// The number of the last entry that was written; 0 where there is none.
     pub(super) fn last(&self) -> u64 {
         self.last
+    }
+
+    /// The next entry gets at least this number.
+    pub(super) fn number_from(&mut self, least: u64) {
+        self.next = self.next.max(least);
     }
 
     /// The highest number that was given to an entry.

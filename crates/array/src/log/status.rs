@@ -1,7 +1,13 @@
 //! The report of the logs about themselves.
 
+use parlour_units::Sectors;
+
 use super::Logs;
-use crate::status::LogStatus;
+use super::commit::logs::Stream;
+use super::commit::places::places;
+use crate::context::Context;
+use crate::durable::Durable;
+use crate::status::{JournalStatus, LogStatus, StreamStatus};
 
 impl Logs {
     /// The state of the logs, if there are any.
@@ -15,6 +21,28 @@ impl Logs {
             reintegrating: self.running,
             recovering: regions().filter(|log| log.recovery.is_some()).count() as u32,
             least_reintegrations: regions().map(|log| log.reintegrations).min().unwrap_or(0),
+        })
+    }
+
+    /// The state of the commit log, if there is one.
+    pub(crate) fn journal_status(&self, cx: &Context, durable: &Durable) -> Option<JournalStatus> {
+        let log = self.commits.streams.as_ref()?;
+        let stream = |(stream, of): (&Stream, &'static str)| {
+            let (entries, oldest) = stream.ring.oldest_since();
+            StreamStatus {
+                of,
+                used: Sectors::new(stream.ring.used()).bytes(),
+                room: Sectors::new(stream.ring.length()).bytes(),
+                entries,
+                oldest_seconds: oldest.map(|began| cx.now.since(began).as_secs_f64()),
+                written: stream.written,
+                content: stream.content,
+            }
+        };
+        let next = places(cx, durable, &log.full);
+        Some(JournalStatus {
+            on_devices: next.first().is_some_and(|slot| cx.geometry.is_for_journal(*slot)),
+            streams: log.all().iter().zip(["records", "intents", "writes"]).map(stream).collect(),
         })
     }
 }

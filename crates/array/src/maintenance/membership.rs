@@ -20,7 +20,7 @@ impl Maintenance {
     pub(crate) fn take_up(&mut self, core: &mut Core) {
         for slot in core.cx.roster.slots() {
             if core.cx.roster.state(slot) == SlotState::Rebuilding {
-                let done = core.durable.frontier(slot);
+                let done = rebuild_start(core, slot, core.durable.frontier(slot));
                 core.cx.roster.rebuild_from(slot, done);
                 self.begin_rebuild(&mut core.cx, &mut core.durable, slot, done);
             }
@@ -63,8 +63,8 @@ impl Maintenance {
     /// Adds a spare, which takes the slot of a failed member.
     pub(crate) fn add_spare(&mut self, core: &mut Core, info: MemberInfo) -> Result<Member, AdminError> {
         serves(core)?;
-        fits(core, &info)?;
-        let entries = usize::from(core.cx.geometry.members()) + core.cx.roster.spares().len();
+        fits(core, Slot::new(0), &info)?;
+        let entries = core.cx.geometry.slots().count() + core.cx.roster.spares().len();
         if entries >= MEMBER_ENTRIES {
             return Err(AdminError::TooManySpares);
         }
@@ -84,7 +84,7 @@ impl Maintenance {
     ) -> Result<Member, AdminError> {
         serves(core)?;
         let slot = core.check_slot(slot)?;
-        fits(core, &info)?;
+        fits(core, slot, &info)?;
         // (`fail_slot` is not used here: it would let a spare take the slot.)
         let stands = core.cx.roster.state(slot) != SlotState::Failed;
         if stands && !self.exclude(core, slot, FailureCause::Asked) {
@@ -113,6 +113,9 @@ impl Maintenance {
         match failure.fault {
             Fault::Gone => self.fail_member(core, failure.member, FailureCause::Gone),
             Fault::Truncated => self.fail_member(core, failure.member, FailureCause::Truncated),
+            Fault::NoSpace | Fault::Undurable if is_journal(core, failure.member) => {
+                self.fail_member(core, failure.member, FailureCause::Errors);
+            }
             Fault::NoSpace | Fault::Undurable => core.out_of_space(failure.member),
             // A block on the bad-block log is no new error of the member.
             Fault::Unreadable if is_listed(core, failure) => {}
@@ -203,10 +206,17 @@ impl Maintenance {
     /// Excludes the member in `slot`: what is remembered of it and its state change at once; then
     /// each component learns of it, in this order. Returns `false` if the array would lose data.
     fn exclude(&mut self, core: &mut Core, slot: Slot, cause: FailureCause) -> bool {
-        let lose = core.cx.roster.state(slot) == SlotState::Rebuilding
-            || core.cx.roster.can_lose(&core.cx.geometry, slot);
+        let joins = core.cx.roster.state(slot) == SlotState::Rebuilding;
+        let lose = match core.cx.geometry.is_for_journal(slot) {
+            true => joins || !core.logs.reads_alone_from(slot),
+            false => joins || core.cx.roster.can_lose(&core.cx.geometry, slot),
+        };
         if !lose {
             return false;
+        }
+        if core.cx.geometry.is_for_journal(slot) && !joins {
+            let left = core.logs.leave_journal();
+            core.cx.roster.leave_entries(slot, left);
         }
         core.durable.note_may_return(&mut core.cx, slot, cause);
         core.cx.roster.fail(slot);
@@ -221,12 +231,13 @@ impl Maintenance {
         true
     }
 
-    /// Spares take the slots of failed members.
+    /// Spares take the slots of failed members. (They are made to hold data, and do not take those
+    /// of journal devices.)
     pub(crate) fn take_spares(&mut self, core: &mut Core) {
         if core.cx.mode != Mode::Serving || !core.cx.geometry.code().has_checks() {
             return;
         }
-        for slot in core.cx.roster.slots() {
+        for slot in (0..core.cx.geometry.members()).map(Slot::new) {
             if core.cx.roster.state(slot) == SlotState::Failed && !core.cx.roster.spares().is_empty() {
                 let member = core.cx.roster.take_spare();
                 self.occupy(core, slot, member);
@@ -238,7 +249,9 @@ impl Maintenance {
     fn occupy(&mut self, core: &mut Core, slot: Slot, member: Member) {
         core.cx.roster.occupy(slot, member);
         core.stripes.forget_cached(&mut core.cx);
-        self.begin_rebuild(&mut core.cx, &mut core.durable, slot, 0);
+        let start = rebuild_start(core, slot, 0);
+        core.cx.roster.rebuild_from(slot, start);
+        self.begin_rebuild(&mut core.cx, &mut core.durable, slot, start);
         let out_of_sync =
             core.cx.roster.is_returning(slot).then(|| core.durable.bitmap().out_of_sync_count());
         core.cx.events.push_back(Event::SlotTaken { slot, member, out_of_sync });
@@ -250,16 +263,27 @@ fn serves(core: &Core) -> Result<(), AdminError> {
     if core.cx.mode == Mode::Serving { Ok(()) } else { Err(AdminError::ReadOnly) }
 }
 
-/// Checks that a new member can be numbered and is long enough.
-fn fits(core: &Core, info: &MemberInfo) -> Result<(), AdminError> {
+/// The first stripe that is to be rebuilt in `slot`, if what is before `recorded` is rebuilt. A
+/// journal device holds no units.
+fn rebuild_start(core: &Core, slot: Slot, recorded: u64) -> u64 {
+    if core.cx.geometry.is_for_journal(slot) { core.cx.geometry.layout().stripes() } else { recorded }
+}
+
+/// Checks that a new member can be numbered and is long enough for `slot`.
+fn fits(core: &Core, slot: Slot, info: &MemberInfo) -> Result<(), AdminError> {
     if !core.cx.roster.can_number() {
         return Err(AdminError::NumbersUsedUp);
     }
-    let needs = core.cx.geometry.least_member_length();
+    let needs = core.cx.geometry.least_length(slot);
     if info.length < needs {
         return Err(AdminError::TooSmall { has: info.length.bytes(), needs: needs.bytes() });
     }
     Ok(())
+}
+
+fn is_journal(core: &Core, member: Member) -> bool {
+    let slot = core.cx.roster.slot_of(member);
+    slot.is_some_and(|slot| core.cx.geometry.is_for_journal(slot))
 }
 
 fn is_listed(core: &Core, failure: &FailedAccess) -> bool {

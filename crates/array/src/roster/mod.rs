@@ -8,6 +8,7 @@
 
 pub(crate) mod epoch;
 pub(crate) mod floating;
+mod journals;
 pub(crate) mod kept;
 pub(crate) mod listed;
 mod member;
@@ -52,6 +53,17 @@ pub(crate) struct Standing {
     pub(crate) identity: Identity,
     /// See [`SlotRecord::keeps`].
     pub(crate) keeps: Option<Kept>,
+    /// What the slot is for.
+    pub(crate) role: Role,
+}
+
+/// What a slot is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A member, which holds units.
+    Member,
+    /// A journal device. Entries up to number `left` may stand on one that was in the slot before.
+    Journal { left: u64 },
 }
 
 /// A slot, and its member.
@@ -68,6 +80,7 @@ struct SlotRecord {
     keeps: Option<Kept>,
     /// During a rebuild: the stripes that are rebuilt.
     rebuilt: Frontier,
+    role: Role,
 }
 
 /// The number of members that can be numbered from one opening to the next; no member has this
@@ -112,7 +125,7 @@ impl Roster {
             floats,
             listed,
         };
-        for (index, Standing { info, state, identity, keeps }) in slots.into_iter().enumerate() {
+        for (index, Standing { info, state, identity, keeps, role }) in slots.into_iter().enumerate() {
             let member = info.as_ref().map(|_| Member::new(index as u16));
             roster.members.push(info.map(MemberRecord::new));
             let state = if member.is_some() { state } else { SlotState::Failed };
@@ -123,6 +136,7 @@ impl Roster {
                 since: 0,
                 keeps,
                 rebuilt: Frontier::default(),
+                role,
             });
         }
         for info in spares {
@@ -181,7 +195,7 @@ impl Roster {
         Member::new(self.members.len() as u16 - 1)
     }
 
-    /// Whether some slot is not active.
+    /// Whether some member's slot is not active.
     pub(crate) fn is_degraded(&self) -> bool {
         self.degraded
     }
@@ -204,7 +218,7 @@ impl Roster {
         self.changes += 1;
         let inactive = || self.slots.iter().filter(|slot| slot.state != SlotState::Active);
         self.awaits = inactive().any(|slot| slot.keeps.is_some());
-        self.degraded = inactive().next().is_some();
+        self.degraded = inactive().any(|slot| slot.role == Role::Member);
     }
 
     /// Whether members that may return are absent, or are returning: the regions that they miss
@@ -234,7 +248,7 @@ impl Roster {
         self.member_at(slot).filter(|_| self.slots[slot.as_usize()].since <= turn)
     }
 
-    /// Whether every slot is active, and no member has taken one after `turn`.
+    /// Whether every member's slot is active, and no member has taken a slot after `turn`.
     pub(crate) fn is_whole_since(&self, turn: u64) -> bool {
         !self.degraded && self.turn <= turn
     }
@@ -353,7 +367,7 @@ mod tests {
         let standing = |number| {
             let identity = Identity([number; 16]);
             let info = Some(MemberInfo { identity, length: Sectors::new(100), unmaps: false });
-            Standing { info, state: SlotState::Active, identity, keeps: None }
+            Standing { info, state: SlotState::Active, identity, keeps: None, role: Role::Member }
         };
         let listed = ListedBlocks::new(BadBlockLog::new(Sectors::new(8)));
         Roster::new((1..=slots).map(standing).collect(), Vec::new(), None, listed)

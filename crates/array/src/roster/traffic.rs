@@ -21,9 +21,10 @@ impl Roster {
         self.member(member).is_some()
     }
 
-    /// Whether all standing members unmap zeroed ranges.
+    /// Whether all standing members unmap zeroed ranges. (Nothing is zeroed on journal devices.)
     pub(crate) fn all_unmap(&self) -> bool {
-        self.standing().all(|(_, member)| self.info(member).unmaps)
+        let unmaps = |slot: Slot, member| self.entries_elsewhere(slot).is_some() || self.info(member).unmaps;
+        self.standing().all(|(slot, member)| unmaps(slot, member))
     }
 
     /// An access to `member` is handed out.

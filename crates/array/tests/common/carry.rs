@@ -11,8 +11,8 @@ use super::World;
 impl World {
     /// The slot of a member that stands.
     pub fn slot_of(&self, member: Member) -> Option<Slot> {
-        let members = self.array.status().members;
-        let of = members.iter().find(|status| status.member == Some(member.get()))?;
+        let status = self.array.status();
+        let of = status.slots().find(|status| status.member == Some(member.get()))?;
         (of.state != "failed").then(|| Slot::new(of.slot))
     }
 

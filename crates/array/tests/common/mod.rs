@@ -55,9 +55,13 @@ impl World {
     /// Creates an array on fresh members and opens it.
     pub fn new(setup: &Setup, seed: u64) -> World {
         let geometry = setup.geometry();
-        let members: Vec<(Identity, Sectors)> = (0..setup.members)
-            .map(|m| (identity(u64::from(m) + 100), Sectors::new(setup.member_length)))
-            .collect();
+        // (A journal device is not longer than it needs to be.)
+        let length = |slot: Slot| match geometry.is_for_journal(slot) {
+            true => geometry.least_length(slot),
+            false => Sectors::new(setup.member_length),
+        };
+        let members: Vec<(Identity, Sectors)> =
+            geometry.slots().map(|slot| (identity(u64::from(slot.get()) + 100), length(slot))).collect();
         let new = NewArray {
             array: identity(1),
             session: identity(2),
@@ -349,7 +353,11 @@ impl World {
 
     /// Puts a new disk into `slot`.
     pub fn replace(&mut self, slot: u16) {
-        let (index, info) = self.new_disk();
+        let (index, mut info) = self.new_disk();
+        if self.array.geometry().is_for_journal(Slot::new(slot)) {
+            info.length = self.array.geometry().least_length(Slot::new(slot));
+            self.disks[index].bytes.truncate(info.length.bytes().as_usize());
+        }
         let member = self.array.replace(self.now, Slot::new(slot), info).expect("it can be replaced");
         assert_eq!(member.as_usize(), self.numbers.len());
         self.numbers.push(index);
@@ -366,7 +374,8 @@ impl World {
 
     /// The disk of the member in `slot`.
     pub fn disk_at(&mut self, slot: u16) -> &mut Disk {
-        let member = self.array.status().members[usize::from(slot)].member.expect("a member stands there");
+        let member =
+            self.array.status().slot(slot).and_then(|slot| slot.member).expect("a member stands there");
         &mut self.disks[self.numbers[usize::from(member)]]
     }
 

@@ -22,7 +22,13 @@ pub(crate) struct Options {
     /// Files or block devices, in the order of their slots
     #[arg(value_name = "MEMBER")]
     members: Vec<PathBuf>,
-    /// Make members that do not exist: sparse files of this size
+    /// A file or block device that takes the entries of the journal instead of the members, such as
+    /// a solid-state device beside large disks; give it once for each, at least two (one more than
+    /// may be lost)
+    #[arg(long = "journal", value_name = "DEVICE")]
+    journals: Vec<PathBuf>,
+    /// Make members that do not exist: sparse files of this size. (A journal device is made as long
+    /// as it needs to be.)
     #[arg(long, short = 's', value_name = "SIZE")]
     size: Option<Size>,
     /// The array's name
@@ -48,6 +54,7 @@ struct Created<'a> {
     organization: &'static str,
     consistency: &'static str,
     members: u16,
+    journals: u16,
     capacity: Bytes,
     stripe_unit: Bytes,
     block: Bytes,
@@ -60,12 +67,14 @@ struct Created<'a> {
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let file = ConfigFile::load(options.config.as_deref())?;
     let members = if options.members.is_empty() { file.members } else { options.members.clone() };
+    let journals = if options.journals.is_empty() { file.journals } else { options.journals.clone() };
     if members.is_empty() {
         return Err(Failure::NoMembers("create"));
     }
     let settings = options.organization.clone().or(file.array);
     let log = options.log.clone().or(file.log);
-    let request = request(members, &settings, &log, options.size, &options.name, options.force)?;
+    let asked = request((members, journals), &settings, &log, options.size, &options.name)?;
+    let request = CreateRequest { force: options.force, ..asked };
     let report = parlour_engine::create(&request).map_err(|error| failure(error, options.size))?;
     report.notes.iter().for_each(|line| note(line));
     console.answer(&created(&options.name, &report), || text(&options.name, &report))?;
@@ -85,17 +94,16 @@ fn failure(error: CreateError, size: Option<Size>) -> Failure {
     }
 }
 
-/// The request for the engine.
+/// The request for the engine, for these members and journal devices.
 ///
 /// # Errors
 /// The settings do not go together.
 pub(crate) fn request(
-    members: Vec<PathBuf>,
+    (members, journals): (Vec<PathBuf>, Vec<PathBuf>),
     settings: &OrganizationSettings,
     log: &LogSettings,
     size: Option<Size>,
     name: &str,
-    force: bool,
 ) -> Result<CreateRequest, Failure> {
     settings.note().iter().for_each(|line| note(line));
     let organization = settings.organization()?;
@@ -110,8 +118,9 @@ pub(crate) fn request(
         consistency: settings.consistency()?,
         name: name.to_owned(),
         size: size.map(Size::bytes),
-        force,
+        force: false,
         members,
+        journals,
     })
 }
 
@@ -123,6 +132,7 @@ fn created<'a>(name: &'a str, report: &'a CreateReport) -> Created<'a> {
         organization: geometry.stored().organization_name(),
         consistency: geometry.consistency().name(),
         members: geometry.members(),
+        journals: geometry.journals(),
         capacity: geometry.capacity().bytes(),
         stripe_unit: geometry.layout().unit_length().bytes(),
         block: geometry.block().bytes(),

@@ -33,6 +33,10 @@ pub(crate) struct Options {
     /// How large to make them [default: 1GiB]
     #[arg(long, short = 's', value_name = "SIZE")]
     size: Option<Size>,
+    /// A file or block device that takes the entries of the journal instead of the members; give
+    /// it once for each, at least two, and each time
+    #[arg(long = "journal", value_name = "DEVICE")]
+    journals: Vec<PathBuf>,
     #[command(flatten)]
     organization: OrganizationSettings,
     #[command(flatten)]
@@ -47,7 +51,11 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let tuning = options.tuning.tuning()?;
-    let named = std::slice::from_ref(&options.dir);
+    let mut named = vec![options.dir.clone()];
+    if options.dir.is_dir() {
+        named.extend(options.journals.iter().cloned());
+    }
+    let named = &named[..];
     let looks = Looks::new(options.timeouts.access_timeout());
     let members = match await_members(named, options.timeouts.wait(), &looks, console) {
         Ok(members) if options.dir.is_dir() => {
@@ -91,10 +99,10 @@ fn make(options: &Options) -> Result<Vec<PathBuf>, Failure> {
     let made = !options.dir.exists();
     std::fs::create_dir_all(&options.dir)
         .map_err(|source| Failure::Directory { path: options.dir.clone(), source })?;
-    let members = member_paths(&options.dir, options.members.unwrap_or(5));
+    let devices = (member_paths(&options.dir, options.members.unwrap_or(5)), options.journals.clone());
     let size = options.size.unwrap_or_else(|| "1GiB".parse().expect("the default is a size"));
     let created =
-        create::request(members.clone(), &options.organization, &options.log, Some(size), "parlour", false)
+        create::request(devices.clone(), &options.organization, &options.log, Some(size), "parlour")
             .and_then(|request| Ok(parlour_engine::create(&request)?));
     match created {
         Ok(report) => report.notes.iter().for_each(|line| note(line)),
@@ -107,7 +115,8 @@ fn make(options: &Options) -> Result<Vec<PathBuf>, Failure> {
             return Err(failure);
         }
     }
-    Ok(members)
+    let (members, journals) = devices;
+    Ok(members.into_iter().chain(journals).collect())
 }
 
 fn member_paths(directory: &Path, count: u16) -> Vec<PathBuf> {

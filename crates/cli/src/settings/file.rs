@@ -3,6 +3,7 @@
 //!
 //! ```toml
 //! members = ["/dev/sdb", "/dev/sdc", "/dev/sdd"]   # or one directory
+//! journals = ["/dev/nvme0n1", "/dev/nvme1n1"]      # if there are journal devices
 //!
 //! [array]             # for create
 //! organization = "raid5"
@@ -33,6 +34,7 @@ use super::{LogSettings, OrganizationSettings, ServingSettings, TimeoutSettings,
 #[serde(default)]
 pub(crate) struct ConfigFile {
     pub(crate) members: Vec<PathBuf>,
+    pub(crate) journals: Vec<PathBuf>,
     pub(crate) array: OrganizationSettings,
     pub(crate) log: LogSettings,
     pub(crate) serving: ServingSettings,

@@ -22,6 +22,8 @@ pub(crate) struct Account {
     pub(crate) fault_tolerance: u16,
     pub(crate) lost: bool,
     pub(crate) members: Vec<MemberAccount>,
+    #[serde(default)]
+    pub(crate) journals: Vec<MemberAccount>,
     pub(crate) spares: Vec<u16>,
     pub(crate) rebuild: Option<Task>,
     pub(crate) resync: Option<Task>,
@@ -33,6 +35,8 @@ pub(crate) struct Account {
     #[serde(default)]
     pub(crate) doubtful_regions: u32,
     pub(crate) log: Option<LogAccount>,
+    #[serde(default)]
+    pub(crate) journal: Option<JournalAccount>,
     #[serde(default)]
     pub(crate) write_back: Option<WriteBackAccount>,
     pub(crate) counters: CounterAccount,
@@ -112,8 +116,25 @@ pub(crate) struct LogAccount {
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct WriteBackAccount {
     pub(crate) staged: Bytes,
+}
+
+/// The commit log.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct JournalAccount {
+    pub(crate) on_devices: bool,
+    pub(crate) streams: Vec<StreamAccount>,
+}
+
+/// A stream of the commit log.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct StreamAccount {
+    pub(crate) of: String,
     pub(crate) used: Bytes,
     pub(crate) room: Bytes,
+    pub(crate) entries: u64,
+    pub(crate) oldest_seconds: Option<f64>,
+    pub(crate) written: u64,
+    pub(crate) content: u64,
 }
 
 /// Counts since the array was opened.

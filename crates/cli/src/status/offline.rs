@@ -7,10 +7,11 @@ use parlour_array::{Assembly, AssemblyError, Candidate, EntryState, Verdict as S
 use parlour_units::Bytes;
 use serde::Serialize;
 
-use crate::console::{Columns, counted};
+use crate::console::Columns;
 use crate::members::{Looks, MembersError};
 use crate::settings::describe;
 
+use super::text::devices;
 use super::verdict::{Finding, Health, Verdict};
 
 /// Why the state is unknown.
@@ -45,6 +46,7 @@ pub(crate) struct Offline {
     stripe_unit: Bytes,
     fault_tolerance: u16,
     members: Vec<OfflineMember>,
+    journals: Vec<OfflineMember>,
     /// Files that are not usable members of this array.
     others: Vec<OfflineMember>,
 }
@@ -68,6 +70,8 @@ impl Offline {
             looks.look_at_all(&looks.expand(paths)?).into_iter().collect::<Result<_, _>>()?;
         let assembly = Assembly::new(&candidates)?;
         let geometry = &assembly.geometry;
+        let mut members = places(&assembly, &candidates);
+        let journals = members.split_off(geometry.members().into());
         let mut offline = Offline {
             verdict: None,
             survives: assembly.survives(),
@@ -83,7 +87,8 @@ impl Offline {
             block: geometry.block().bytes(),
             stripe_unit: geometry.layout().unit_length().bytes(),
             fault_tolerance: geometry.fault_tolerance(),
-            members: places(&assembly, &candidates),
+            members,
+            journals,
             others: others(&assembly, &candidates),
         };
         offline.verdict = Some(judge(&offline));
@@ -113,16 +118,18 @@ impl Offline {
 
     /// The members that are missing, failed or not rebuilt, in words.
     fn absent(&self) -> Vec<String> {
-        let absent = self.members.iter().filter(|member| member.state != "active");
-        let told = |member: &OfflineMember| {
+        let absent = |(_, member): &(&str, &OfflineMember)| member.state != "active";
+        let told = |(what, member): (&str, &OfflineMember)| {
             let slot = member.slot.unwrap_or_default();
             match member.state.as_str() {
-                "rebuilding" => format!("member {slot} is not yet rebuilt"),
-                "failed" => format!("member {slot} has failed"),
-                _ => format!("member {slot} is missing"),
+                "rebuilding" => format!("{what} {slot} is not yet rebuilt"),
+                "failed" => format!("{what} {slot} has failed"),
+                _ => format!("{what} {slot} is missing"),
             }
         };
-        absent.map(told).collect()
+        let members = self.members.iter().map(|member| ("member", member));
+        let journals = self.journals.iter().map(|journal| ("journal device", journal));
+        members.chain(journals).filter(absent).map(told).collect()
     }
 
     pub(crate) fn text(&self) -> String {
@@ -138,13 +145,18 @@ impl Offline {
         let layout = format!(
             "{}, {}, {} for data, stripe unit {}, block {}",
             self.about,
-            counted(self.members.len() as u64, "member"),
+            devices(self.members.len(), self.journals.len()),
             self.capacity,
             self.stripe_unit,
             self.block
         );
         let mut columns = Columns::new(["Member", "State", "Path"]).right([0]);
-        for member in self.members.iter().chain(&self.others) {
+        let journal = |journal: &OfflineMember| OfflineMember {
+            state: format!("journal, {}", journal.state),
+            ..journal.clone()
+        };
+        let journals: Vec<OfflineMember> = self.journals.iter().map(journal).collect();
+        for member in self.members.iter().chain(&journals).chain(&self.others) {
             let slot = member.slot.map_or("-".to_owned(), |slot| slot.to_string());
             let path = member.path.clone().unwrap_or_else(|| "-".to_owned());
             columns.row([slot, member.state.clone(), path]);
@@ -163,7 +175,7 @@ fn places(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
     let member = |(slot, index): (usize, &Option<usize>)| {
         let state = match (assembly.superblock.table[slot].state, index) {
             (EntryState::Rebuilding { .. }, Some(_)) => "rebuilding",
-            (EntryState::Failed | EntryState::MayReturn { .. }, _) => "failed",
+            (EntryState::Failed { .. } | EntryState::MayReturn { .. }, _) => "failed",
             (_, Some(_)) => "active",
             (_, None) => "missing",
         };
@@ -195,7 +207,7 @@ fn others(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
 /// The verdict on an array that is not served.
 fn judge(offline: &Offline) -> Verdict {
     let findings = [idle_absent(offline), idle_unclean(offline)];
-    let active = counted(offline.members.len() as u64, "member");
+    let active = devices(offline.members.len(), offline.journals.len());
     let well = format!("not served; it was shut down cleanly, and all its {active} are there");
     Verdict::from_findings(findings.into_iter().flatten().collect(), &well)
 }

@@ -18,6 +18,7 @@ pub(crate) fn judge(account: &Account, naming: &str) -> Verdict {
         stopped_rebuild(account, naming),
         absent(account, naming),
         failing(account, naming),
+        journals(account, naming),
         out_of_sync(account, naming),
     ];
     let well = match account.mode.as_str() {
@@ -39,7 +40,11 @@ fn well(account: &Account) -> String {
         0 => String::new(),
         errors => format!("; {} were repaired", counted(errors, "read error")),
     };
-    format!("{members}{}{repaired}", survives(account))
+    let journals = match account.journals.len() {
+        0 => String::new(),
+        count => format!(", and so are {}", counted(count as u64, "journal device")),
+    };
+    format!("{members}{}{journals}{repaired}", survives(account))
 }
 
 fn survives(account: &Account) -> String {
@@ -198,6 +203,27 @@ fn progress(task: Option<Task>) -> String {
     let Some(task) = task.filter(|task| !task.stopped) else { return String::new() };
     let left = task.left_seconds.map_or(String::new(), |left| format!(", {} left", duration(left)));
     format!(" ({:.0}%{left})", task.percent())
+}
+
+/// Journal devices that are not active. No data is on them.
+fn journals(account: &Account, naming: &str) -> Option<Finding> {
+    let absent: Vec<&MemberAccount> =
+        account.journals.iter().filter(|journal| journal.state != "active").collect();
+    let first = absent.first()?;
+    let names: Vec<String> = absent.iter().map(|journal| format!("{}", journal.slot)).collect();
+    let (devices, are) = if absent.len() == 1 { ("device", "is") } else { ("devices", "are") };
+    let members = match account.journal.as_ref().is_some_and(|journal| journal.on_devices) {
+        true => "the others take the entries",
+        false => "members take the entries, and the array is slower",
+    };
+    Some(Finding {
+        health: Health::Degraded,
+        reason: format!(
+            "journal {devices} {} {are} not active: no data is lost, {members}",
+            names.join(", ")
+        ),
+        remedy: Some(format!("replace it with 'parlour replace {} NEW-DEVICE{naming}'", first.slot)),
+    })
 }
 
 /// Regions that must be resynced while all members are active. A resync that waits for missing

@@ -2,7 +2,9 @@
 
 use parlour_units::Bytes;
 
-use super::account::{Account, PathAccount, ScrubAccount, Task, WriteBackAccount};
+use super::account::{
+    Account, JournalAccount, MemberAccount, PathAccount, ScrubAccount, StreamAccount, Task, WriteBackAccount,
+};
 use super::served::judge;
 use super::verdict::Verdict;
 use crate::console::{Columns, counted};
@@ -33,10 +35,11 @@ pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
     if let Some(log) = log(account) {
         line("log", &log);
     }
-    if let Some(WriteBackAccount { staged, used, room }) = account.write_back {
-        let text =
-            format!("{staged} acknowledged and not yet in place; {used} of {room} of the journal in use");
-        line("staged", &text);
+    if let Some(journal) = journal(account) {
+        line("journal", &journal);
+    }
+    if let Some(WriteBackAccount { staged }) = account.write_back {
+        line("staged", &format!("{staged} acknowledged and not yet in place"));
     }
     line(
         "server",
@@ -77,6 +80,29 @@ pub(crate) fn brief(account: &Account) -> String {
     parts.join(", ")
 }
 
+/// Where entries go, and the state of each stream that is used, in a line each.
+fn journal(account: &Account) -> Option<String> {
+    let JournalAccount { on_devices, streams } = account.journal.as_ref()?;
+    let place = match (on_devices, account.journals.len()) {
+        (true, count) => format!("on {}", counted(count as u64, "journal device")),
+        (false, 0) => "on members".to_owned(),
+        (false, _) => "on members: too few journal devices are active".to_owned(),
+    };
+    // (Intents are few, and of no interest here.)
+    let lines = streams.iter().filter(|stream| stream.of != "intents").map(stream);
+    Some(std::iter::once(place).chain(lines).collect::<Vec<_>>().join("\n           "))
+}
+
+fn stream(stream: &StreamAccount) -> String {
+    let oldest = stream.oldest_seconds.filter(|_| stream.entries > 0);
+    let oldest = oldest.map_or(String::new(), |seconds| format!(", the oldest {} old", duration(seconds)));
+    let group = match stream.written {
+        0 => String::new(),
+        written => format!("; {:.1} in an entry", stream.content as f64 / written as f64),
+    };
+    format!("{}: {} of {} in use{oldest}{group}", stream.of, stream.used, stream.room)
+}
+
 fn layout(account: &Account) -> String {
     let consistency = match account.log {
         Some(_) => format!(", consistency {}", account.consistency),
@@ -85,11 +111,20 @@ fn layout(account: &Account) -> String {
     format!(
         "{}{consistency}, {}, {} for data, stripe unit {}, block {}",
         account.organization,
-        counted(account.members.len() as u64, "member"),
+        devices(account.members.len(), account.journals.len()),
         account.capacity,
         account.stripe_unit,
         account.block
     )
+}
+
+/// "5 members", "5 members and 2 journal devices".
+pub(crate) fn devices(members: usize, journals: usize) -> String {
+    let members = counted(members as u64, "member");
+    match journals {
+        0 => members,
+        _ => format!("{members} and {}", counted(journals as u64, "journal device")),
+    }
 }
 
 /// The unrecoverable data, and its stripes.
@@ -183,11 +218,17 @@ fn members(account: &Account) -> String {
     let shown = |path: &PathAccount| account.shown(&path.path);
     let header = ["Member", "State", "Errors", "Reads", "Read", "Writes", "Written", "Path"];
     let mut columns = Columns::new(header).right([0, 2, 3, 4, 5, 6]);
-    for member in &account.members {
+    let state = |member: &MemberAccount| match member.failing {
+        true => format!("{}, failing", member.state),
+        false => member.state.clone(),
+    };
+    let of_journal = |member: &MemberAccount| format!("journal, {}", state(member));
+    let members = account.members.iter().map(|member| (member, state(member)));
+    for (member, state) in members.chain(account.journals.iter().map(|one| (one, of_journal(one)))) {
         let traffic = member.all_traffic();
         columns.row([
             member.slot.to_string(),
-            if member.failing { format!("{}, failing", member.state) } else { member.state.clone() },
+            state,
             member.errors.to_string(),
             traffic.reads.to_string(),
             Bytes::new(traffic.read_bytes).to_string(),

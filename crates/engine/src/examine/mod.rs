@@ -132,7 +132,7 @@ pub fn examine(path: &Path) -> Result<Examination, ExamineError> {
     let geometry = Geometry::from_stored(superblock.geometry);
     let copies = long_places(member.length());
     // If the member is truncated, the lengths in its superblock cannot be used to read more.
-    let whole = member.length() >= geometry.least_member_length();
+    let whole = member.length() >= geometry.least_length(Slot::new(superblock.entry));
     let bitmaps = if whole { bitmaps(&member, &superblock, &geometry) } else { Vec::new() };
     let newest = bitmaps.iter().max_by_key(|(_, map)| map.sequence);
     let dirty = newest.map_or(&[][..], |(_, map)| &map.dirty);
@@ -203,7 +203,7 @@ fn state(state: EntryState) -> String {
             format!("rebuilding what it missed, {frontier} stripes done")
         }
         EntryState::MayReturn { .. } => "may return".into(),
-        EntryState::Failed => "failed".into(),
+        EntryState::Failed { .. } => "failed".into(),
         EntryState::Spare => "spare".into(),
     }
 }

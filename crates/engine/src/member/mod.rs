@@ -9,6 +9,7 @@ mod error;
 mod foreign;
 mod lock;
 mod open;
+mod rotation;
 mod zeroing;
 
 use std::path::{Path, PathBuf};
@@ -135,6 +136,13 @@ impl Member {
     /// Whether it is a block device.
     pub fn is_device(&self) -> bool {
         self.kind == Kind::Device
+    }
+
+    /// Whether the device that it is, or is on, rotates, as far as the kernel knows.
+    pub(crate) fn rotates(&self) -> bool {
+        let Ok(stat) = fstat(self.file()) else { return false };
+        let number = if self.is_device() { stat.st_rdev } else { stat.st_dev };
+        rotation::rotates(number)
     }
 
     /// Whether all of it is known to read as zeroes without reading it, because the file has no

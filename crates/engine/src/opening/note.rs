@@ -75,6 +75,11 @@ pub enum Note {
         /// The slot.
         slot: Slot,
     },
+    /// A journal device is not there.
+    MissingJournal {
+        /// Its slot.
+        slot: Slot,
+    },
     /// The array is degraded.
     Degraded {
         /// The number of missing members.
@@ -143,6 +148,9 @@ impl fmt::Display for Note {
             }
             Note::Damaged { path, error, .. } => write!(f, "{}: {error}; it is left out", path.display()),
             Note::Missing { slot } => write!(f, "{slot} is missing"),
+            Note::MissingJournal { slot } => {
+                write!(f, "{slot}, a journal device, is missing: where too few are left, members take the entries")
+            }
             Note::Degraded { missing, members } => {
                 write!(f, "the array is degraded: {missing} of its {members} members cannot be used")
             }
@@ -188,8 +196,11 @@ pub(super) fn of_assembly(assembly: &Assembly, found: &[Found], read_only: bool)
         let members = assembly.geometry.members();
         notes.push(Note::Degraded { missing: missing.len() as u16, members });
     }
+    let absent = assembly.missing_journals().into_iter().filter(|slot| !accounted(&slot.get()));
+    notes.extend(absent.map(|slot| Note::MissingJournal { slot }));
     notes.extend(rebuilding(assembly));
-    let members: Vec<&Member> = assembly.slots.iter().flatten().map(|index| &found[*index].member).collect();
+    let data = &assembly.slots[..usize::from(assembly.geometry.members())];
+    let members: Vec<&Member> = data.iter().flatten().map(|index| &found[*index].member).collect();
     notes.extend(unequal(&members));
     if !assembly.superblock.clean {
         notes.push(Note::Unclean { read_only });
@@ -200,7 +211,7 @@ pub(super) fn of_assembly(assembly: &Assembly, found: &[Found], read_only: bool)
 pub(super) fn of_verdict(verdict: &Verdict, assembly: &Assembly, found: &Found) -> Option<Note> {
     let path = found.member.path().to_owned();
     let length = found.member.length().bytes();
-    let needs = assembly.geometry.least_member_length().bytes();
+    let slots = assembly.geometry.slots().count();
     match verdict {
         Verdict::Member(_) | Verdict::Spare => None,
         Verdict::Stale(slot) | Verdict::Older(slot) => Some(Note::Stale { path, slot: Slot::new(*slot) }),
@@ -209,10 +220,12 @@ pub(super) fn of_verdict(verdict: &Verdict, assembly: &Assembly, found: &Found) 
             Some(Note::Foreign { path, array: format!("'{}' ({})", superblock.name, superblock.array) })
         }
         Verdict::Unknown => Some(Note::Unknown { path }),
-        Verdict::Truncated(slot) if *slot >= assembly.geometry.members() => {
+        Verdict::Truncated(slot) if usize::from(*slot) >= slots => {
+            let needs = assembly.geometry.least_member_length().bytes();
             Some(Note::SmallSpare { path, length, needs })
         }
         Verdict::Truncated(slot) => {
+            let needs = assembly.geometry.least_length(Slot::new(*slot)).bytes();
             let before = found.input().superblock().map(|superblock| superblock.member_length.bytes());
             let needs = before.unwrap_or(needs).max(needs);
             Some(Note::Truncated { path, slot: Slot::new(*slot), length, needs })

@@ -139,12 +139,13 @@ impl<F: Frontend> Server<F> {
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);
         }
-        if let Some(slot) = slot.filter(|slot| *slot >= geometry.members()) {
-            return Err(AdminError::NoSuchMember(Slot::new(slot), geometry.members() - 1).into());
+        let slots = geometry.members() + geometry.journals();
+        if let Some(slot) = slot.filter(|slot| *slot >= slots) {
+            return Err(AdminError::NoSuchMember(Slot::new(slot), slots - 1).into());
         }
         let path = self.machine.roster.in_style(path);
         let waiting = Waiting::Client { client, slot, force };
-        self.reception.admit(waiting, Application { path, force, geometry })?;
+        self.reception.admit(waiting, Application { path, slot: slot.map(Slot::new), force, geometry })?;
         Ok(None)
     }
 

@@ -31,6 +31,7 @@ pub(crate) fn member_paths(directory: &Path, count: usize) -> Vec<PathBuf> {
 
 pub(crate) fn request(named: &NamedOrganization, members: &[PathBuf]) -> CreateRequest {
     CreateRequest {
+        journals: Vec::new(),
         members: members.to_vec(),
         organization: named.organization,
         copies: match named.copies {

@@ -81,6 +81,7 @@ impl Setup {
             ..LogCreation::default()
         };
         let wish = parlour_engine::CreateRequest {
+            journals: Vec::new(),
             unit: Sectors::new(UNIT as u64).bytes(),
             block: Some(Bytes::new(512)),
             log,

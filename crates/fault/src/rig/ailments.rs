@@ -1,7 +1,7 @@
 //! Faults of single members that do not cost the member.
 
 use parlour_array::{Geometry, SUPERBLOCK};
-use parlour_units::{Sector, Sectors};
+use parlour_units::{Sector, Sectors, Slot};
 
 use super::Rig;
 use crate::coverage::Fault;
@@ -49,6 +49,9 @@ impl Rig<'_> {
     }
 
     fn latent_error(&mut self, slot: u16, sector: u64) {
+        if self.geometry.is_for_journal(Slot::new(slot)) {
+            return;
+        }
         let Some(disk) = self.target(slot, Fault::LatentError) else { return };
         self.lose_sector(disk, self.geometry.data_start().get() + sector);
         // From now on, data that was read there must come from other members.

@@ -92,8 +92,14 @@ impl Rig<'_> {
     /// Whether the other members alone can supply all data of the member in `slot`.
     fn can_do_without(&self, slot: u16) -> bool {
         let layout = self.geometry.layout();
-        let shares = |other: &u16| layout.share_stripes(Slot::new(slot), Slot::new(*other));
-        let peers = (0..self.geometry.members()).filter(|other| *other != slot && shares(other));
+        let for_journal = |slot: u16| self.geometry.is_for_journal(Slot::new(slot));
+        // Journal devices hold entries together.
+        let shares = |other: &u16| match for_journal(slot) {
+            true => for_journal(*other),
+            false => !for_journal(*other) && layout.share_stripes(Slot::new(slot), Slot::new(*other)),
+        };
+        let slots = self.geometry.slots().map(Slot::get);
+        let peers = slots.filter(|other| *other != slot && shares(other));
         let weak = peers.filter(|other| self.is_weak(*other)).count();
         // A copy is complete by itself. With the journal, records are redone after a crash, so the
         // lost member leaves no region unsynced.

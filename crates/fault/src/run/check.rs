@@ -14,7 +14,7 @@ impl Run<'_> {
         if self.rig.limits.beyond {
             return Ok(());
         }
-        let rounds = 4 + 3 * usize::from(self.rig.geometry.members());
+        let rounds = 4 + 3 * self.rig.geometry.slots().count();
         for round in 0..rounds {
             self.rig.world.disks_mut().iter_mut().for_each(Disk::make_room);
             self.settle()?;
@@ -25,7 +25,7 @@ impl Run<'_> {
             if self.rig.is_whole() {
                 return Ok(());
             }
-            let gone = self.rig.gone().next();
+            let gone = self.rig.gone_of_all().next();
             match gone.filter(|_| self.rig.is_redundant()) {
                 Some(slot) => self.put_new(slot)?,
                 // A resync cannot use data that is unreadable.
@@ -38,7 +38,7 @@ impl Run<'_> {
             }
         }
         let status = self.rig.status();
-        let states: Vec<&str> = status.members.iter().map(|member| member.state).collect();
+        let states: Vec<&str> = status.slots().map(|member| member.state).collect();
         Err(Violation::NotWhole(format!(
             "members {states:?}, rebuild {:?}, resync {:?}, mode {}",
             status.rebuild, status.resync, status.mode

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use parlour_units::Slot;
+
 use crate::coverage::Fault;
 use crate::disk::Disk;
 use crate::rig::Rig;
@@ -59,7 +61,7 @@ impl Clones {
     pub(super) fn dared(&mut self, rig: &Rig<'_>, back: Return) -> Option<u16> {
         let number = self.put.take()?;
         let copied = |slot: &u16| rig.disk_at(*slot).is_some_and(|disk| self.taken.contains_key(&disk));
-        let slots: Vec<u16> = (0..rig.geometry.members()).filter(copied).collect();
+        let slots: Vec<u16> = rig.geometry.slots().map(Slot::get).filter(copied).collect();
         let slot = *slots.get((number % slots.len().max(1) as u64) as usize)?;
         let alone = back == Return::All && !rig.limits.beyond && rig.defects.pending_damage() == 0;
         // An array that had no space, or not redone all records, opens as after a crash.

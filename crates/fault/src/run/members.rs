@@ -65,7 +65,7 @@ impl Run<'_> {
         if self.rig.script.has(Extra::Returns) && self.come_back(slot)? {
             return Ok(());
         }
-        let disk = self.new_disk();
+        let disk = self.new_disk(Slot::new(slot));
         if !self.rig.world.replace(slot, disk)? {
             self.rig.world.disk_mut(disk).die();
         }
@@ -76,7 +76,7 @@ impl Run<'_> {
     /// did.
     fn come_back(&mut self, slot: u16) -> Result<bool, Violation> {
         let returning = |disk: &usize| self.may_return(self.rig.world.disk(*disk), slot);
-        let Some(disk) = self.former_members().find(returning) else { return Ok(false) };
+        let Some(disk) = self.former_members(Slot::new(slot)).find(returning) else { return Ok(false) };
         if let Some(image) = self.stock.image(disk).filter(|image| self.may_return(image, slot)) {
             *self.rig.world.disk_mut(disk) = image.clone();
         }
@@ -107,31 +107,31 @@ impl Run<'_> {
             return Ok(());
         }
         self.rig.count_fault(Fault::Spare);
-        let disk = self.new_disk();
+        let disk = self.new_disk(Slot::new(0));
         if !self.rig.world.add_spare(disk)? {
             self.rig.world.disk_mut(disk).die();
         }
         self.go_on()
     }
 
-    /// A disk that is not in use in this array and has old content; in some seeds a former member
-    /// with all its old content.
-    fn new_disk(&mut self) -> usize {
+    /// A disk for `slot` that is not in use in this array and has old content; in some seeds a
+    /// former member with all its old content.
+    fn new_disk(&mut self, slot: Slot) -> usize {
         let next = self.rig.world.disks().len();
-        let former = self.former_members().next();
+        let former = self.former_members(slot).next();
         if let Some(former) = former.filter(|_| self.rig.script.has(Extra::MetadataErrors)) {
             let name = self.stock.rename(next);
             self.rig.world.disk_mut(former).become_new(name);
             return former;
         }
-        let length = self.rig.script.options().creation.member_length;
+        let length = self.rig.script.options().length_of(&self.rig.geometry, slot);
         self.rig.world.add_disk(Disk::new(identity::member(next), length, USED))
     }
 
-    /// Disks that work and are former members.
-    fn former_members(&self) -> impl Iterator<Item = usize> + '_ {
+    /// Disks that work, are former members, and as long as what stands in `slot`.
+    fn former_members(&self, slot: Slot) -> impl Iterator<Item = usize> + '_ {
         let standing = self.rig.standing();
-        let length = self.rig.script.options().creation.member_length;
+        let length = self.rig.script.options().length_of(&self.rig.geometry, slot);
         let free = move |index: &usize| {
             let disk = self.rig.world.disk(*index);
             let works = !disk.answers_not() && !disk.is_full() && disk.can_read_all();

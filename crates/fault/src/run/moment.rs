@@ -58,7 +58,7 @@ impl Moment {
             oracle: rig.hosts.oracle().clone(),
             cut_off: rig.cut_off_now(),
             synced,
-            whole: synced && expendable.len() == usize::from(rig.geometry.members()),
+            whole: synced && expendable.len() == rig.geometry.slots().count(),
             expendable,
             sessions: rig.world.sessions(),
             now: rig.now(),

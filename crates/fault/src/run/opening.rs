@@ -19,12 +19,13 @@ const SHORTER: Sectors = Sectors::new(2_048);
 /// The array's members after creation.
 pub(super) fn fresh_disks(script: &Script, array: u64) -> Vec<Disk> {
     let options = script.options();
-    let length = options.creation.member_length;
+    let geometry = options.geometry();
     let names = |index: usize| match array {
         identity::ARRAY => identity::member(index),
         other => identity(other << 32 | index as u64),
     };
-    let members: Vec<_> = (0..usize::from(options.creation.members)).map(|m| (names(m), length)).collect();
+    let device = |slot: Slot| (names(slot.as_usize()), options.length_of(&geometry, slot));
+    let members: Vec<_> = geometry.slots().map(device).collect();
     let new = NewArray {
         array: identity(array),
         session: identity(identity::FIRST_SESSION),
@@ -33,7 +34,7 @@ pub(super) fn fresh_disks(script: &Script, array: u64) -> Vec<Disk> {
         created: 0,
         zeroed: options.fill == 0,
     };
-    let images = create(&options.geometry(), &new).into_iter().zip(members);
+    let images = create(&geometry, &new).into_iter().zip(members);
     let disk = |(image, (identity, length)): (Image, (_, Sectors))| {
         let mut disk = Disk::new(identity, length, options.fill);
         image.into_iter().for_each(|(at, block)| disk.write(at, &block, true));
@@ -111,7 +112,8 @@ fn may_refuse(script: &Script, error: &AssemblyError) -> bool {
 
 /// Slots whose member is not active in the opened array.
 fn not_whole(world: &World) -> Vec<Slot> {
-    let members = world.array().status().members.into_iter();
+    let status = world.array().status();
+    let members = status.slots();
     members.filter(|member| member.state != "active").map(|member| Slot::new(member.slot)).collect()
 }
 

@@ -84,7 +84,7 @@ impl Run<'_> {
 
     fn situation(&self) -> String {
         let status = self.rig.status();
-        let states: Vec<&str> = status.members.iter().map(|member| member.state).collect();
+        let states: Vec<&str> = status.slots().map(|member| member.state).collect();
         let open = self.rig.hosts.some_open();
         format!(
             "mode {}, members {states:?}, rebuild {:?}, resync {:?}, scrub {:?}, log {:?}, waiting {open:?}",

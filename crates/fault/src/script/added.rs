@@ -16,7 +16,7 @@ const LONGEST_ABSENCE_US: u64 = 60_000;
 
 /// Adds the faults that `seed` has.
 pub(super) fn add_all(seed: u64, options: &Options, events: Vec<Event>) -> Vec<Event> {
-    let mut added = Added { seed, members: u64::from(options.creation.members), events };
+    let mut added = Added { seed, slots: u64::from(options.slots()), events };
     if added.has(Extra::MetadataErrors) {
         added.add_metadata_errors();
     }
@@ -50,7 +50,7 @@ pub(super) fn add_all(seed: u64, options: &Options, events: Vec<Event>) -> Vec<E
 
 struct Added {
     seed: u64,
-    members: u64,
+    slots: u64,
     events: Vec<Event>,
 }
 
@@ -76,10 +76,10 @@ impl Added {
 
     /// Adds one before the end of most sessions.
     fn add_metadata_errors(&mut self) {
-        let (keyed, members) = (self.keyed(Extra::MetadataErrors), self.members);
+        let (keyed, slots) = (self.keyed(Extra::MetadataErrors), self.slots);
         self.add_beside(BESIDE, |event| {
             let ends = matches!(event.what, What::Crash { .. } | What::Stop { .. });
-            let slot = (keyed.of(&[2, event.number]) % members) as u16;
+            let slot = (keyed.of(&[2, event.number]) % slots) as u16;
             let errs = ends && !keyed.of(&[1, event.number]).is_multiple_of(3);
             errs.then_some(What::Metadata(slot, keyed.of(&[3, event.number])))
         });
@@ -103,56 +103,56 @@ impl Added {
 
     /// Adds one before every tenth event.
     fn add_failed_flushes(&mut self) {
-        let (keyed, members) = (self.keyed(Extra::FailedFlushes), self.members);
+        let (keyed, slots) = (self.keyed(Extra::FailedFlushes), self.slots);
         self.add_beside(3 * BESIDE, |event| {
-            let slot = (keyed.of(&[2, event.number]) % members) as u16;
+            let slot = (keyed.of(&[2, event.number]) % slots) as u16;
             keyed.of(&[1, event.number]).is_multiple_of(10).then_some(What::FlushFails(slot))
         });
     }
 
     /// Adds one before every fourth event.
     fn add_silent_faults(&mut self, geometry: &Geometry) {
-        let (keyed, members) = (self.keyed(Extra::Silent), self.members);
+        let (keyed, slots) = (self.keyed(Extra::Silent), self.slots);
         let areas = Area::all_of(geometry);
         self.add_beside(4 * BESIDE, |event| {
             let [when, slot, how, area, number] = [1, 2, 3, 4, 5].map(|name| keyed.of(&[name, event.number]));
             let how = How::ALL[(how % 3) as usize];
             let area = areas[(area % areas.len() as u64) as usize];
-            let what = What::Silent((slot % members) as u16, Silent { how, area, number });
+            let what = What::Silent((slot % slots) as u16, Silent { how, area, number });
             when.is_multiple_of(4).then_some(what)
         });
     }
 
     /// Adds one before most ends of a session, and before every twelfth event.
     fn add_damage(&mut self, geometry: &Geometry) {
-        let (keyed, members) = (self.keyed(Extra::Damage), self.members);
+        let (keyed, slots) = (self.keyed(Extra::Damage), self.slots);
         self.add_beside(5 * BESIDE, |event| {
             let [when, slot, number] = [1, 2, 3].map(|name| keyed.of(&[name, event.number]));
             let at_rest = matches!(event.what, What::Crash { .. } | What::Stop { .. });
             let what = damage::What::draw(geometry, keyed.of(&[4, event.number]));
             let damage = Damage { what, number, at_rest };
             let befalls = if at_rest { !when.is_multiple_of(3) } else { when.is_multiple_of(12) };
-            befalls.then_some(What::Damage((slot % members) as u16, damage))
+            befalls.then_some(What::Damage((slot % slots) as u16, damage))
         });
     }
 
     /// Adds a copy before every sixth event. Copies are used at stops.
     fn add_clones(&mut self) {
-        let (keyed, members) = (self.keyed(Extra::Clones), self.members);
+        let (keyed, slots) = (self.keyed(Extra::Clones), self.slots);
         self.add_beside(6 * BESIDE, |event| {
             let [when, slot] = [1, 2].map(|name| keyed.of(&[name, event.number]));
             match event.what {
                 What::Stop { .. } => Some(What::PutClone(slot)),
-                _ => when.is_multiple_of(6).then_some(What::Clone((slot % members) as u16)),
+                _ => when.is_multiple_of(6).then_some(What::Clone((slot % slots) as u16)),
             }
         });
     }
 
     /// Adds one before every tenth event.
     fn add_shortages(&mut self) {
-        let (keyed, members) = (self.keyed(Extra::Shortages), self.members);
+        let (keyed, slots) = (self.keyed(Extra::Shortages), self.slots);
         self.add_beside(7 * BESIDE, |event| {
-            let slot = (keyed.of(&[2, event.number]) % members) as u16;
+            let slot = (keyed.of(&[2, event.number]) % slots) as u16;
             let what = match keyed.of(&[3, event.number]) % 2 {
                 0 => What::Starved(slot),
                 _ => What::FullEverywhere(slot),
@@ -172,9 +172,9 @@ impl Added {
 
     /// Adds one before every twelfth event.
     fn add_lies(&mut self) {
-        let (keyed, members) = (self.keyed(Extra::Lies), self.members);
+        let (keyed, slots) = (self.keyed(Extra::Lies), self.slots);
         self.add_beside(8 * BESIDE, |event| {
-            let slot = (keyed.of(&[2, event.number]) % members) as u16;
+            let slot = (keyed.of(&[2, event.number]) % slots) as u16;
             keyed.of(&[1, event.number]).is_multiple_of(12).then_some(What::FlushesLie(slot))
         });
     }

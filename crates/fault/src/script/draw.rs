@@ -18,7 +18,7 @@ pub(crate) fn draw(seed: u64, limits: &Limits) -> Script {
     let mut draw = Draw {
         capacity: geometry.capacity().get(),
         block: options.creation.block.get(),
-        members: options.creation.members,
+        slots: options.slots(),
         data: geometry.stored().layout.length,
         load: options.load.clone(),
         taste: [(); KINDS].map(|()| random.pick(&[0, 1, 1, 3])),
@@ -37,7 +37,7 @@ const KINDS: usize = 15;
 struct Draw {
     capacity: u64,
     block: u64,
-    members: u16,
+    slots: u16,
     data: u64,
     load: Load,
     taste: [u64; KINDS],
@@ -116,7 +116,7 @@ impl Draw {
     }
 
     fn fault(&mut self) -> What {
-        let slot = self.random.below(u64::from(self.members)) as u16;
+        let slot = self.random.below(u64::from(self.slots)) as u16;
         let yes = self.random.chance(2);
         match self.random.weighted(&self.taste) {
             0 | 1 => What::Crash { power: self.random.below(3) > 0, read: yes },

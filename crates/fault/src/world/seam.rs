@@ -39,7 +39,9 @@ pub(super) fn check(
     }
     let start = array.geometry().data_start();
     let end = start + Sectors::new(array.geometry().stored().layout.length);
-    let in_data = at >= start && (at + length) <= end;
+    // (A journal device ends where on members the data area starts, and a superblock stands there.)
+    let has_data = member_length >= array.geometry().least_member_length();
+    let in_data = has_data && at >= start && (at + length) <= end;
     let (commits, length_of_commits) = array.geometry().commit_log();
     let in_commits = at >= commits && (at + length) <= commits + length_of_commits;
     let fits = match effect.class {

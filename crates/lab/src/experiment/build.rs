@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use parlour_array::{Creation, CreationError, Geometry};
+use parlour_array::{Creation, CreationError, Geometry, LogCreation};
 use parlour_drive::angle::Angle;
 use parlour_drive::description::{Description, DescriptionError};
 use parlour_sim::opening::{self, UnlikeCylinders};
@@ -137,7 +137,10 @@ impl Setup {
             unit: self.array.unit().sectors(),
             block,
             member_length: length,
-            log: self.log.creation(organization.is_logged())?,
+            log: LogCreation {
+                journals: self.journal.devices.unwrap_or(0),
+                ..self.log.creation(organization.is_logged())?
+            },
             consistency: self.array.consistency()?,
         };
         let geometry = if organization.layout.is_in_cylinders() {
@@ -161,7 +164,12 @@ impl Setup {
             return Err(SettingsError::Health.into());
         }
         let drives = arrays.saturating_mul(members);
+        let of_journal = match self.journal.drive.model {
+            Some(_) => &self.journal.drive,
+            None => &self.drive,
+        };
         let prepared = Prepared {
+            journal: (of_journal.description(path)?, of_journal.discipline()?),
             length,
             tuning: self.semantics.tuning(self.tuning.tuning()?),
             simulated: self.semantics.simulated(),

@@ -35,6 +35,8 @@ pub struct Prepared {
     pub(super) simulated: Simulated,
     pub(super) description: Description,
     pub(super) discipline: Discipline,
+    /// The drive of journal devices, and the order in which they serve accesses.
+    pub(super) journal: (Description, Discipline),
     pub(super) synchronized: bool,
     pub(super) people_first: bool,
     pub(super) paths: Option<Paths>,
@@ -129,9 +131,11 @@ impl Prepared {
         for number in 0..self.arrays {
             let name = if self.arrays == 1 { "array".to_owned() } else { format!("array {number}") };
             let first = number * geometry.members();
-            let drives = (first..first + geometry.members()).map(|drive| self.drive(Some(drive), random));
+            let drives = first..first + geometry.members();
+            let mut drives: Vec<Member> = drives.map(|drive| self.drive(Some(drive), random)).collect();
+            drives.extend((0..geometry.journals()).map(|_| self.journal_drive(random)));
             let new = New { name: &name, geometry, length: *length, tuning: *tuning, simulated: *simulated };
-            volumes.push(opening::open(&new, drives.collect())?);
+            volumes.push(opening::open(&new, drives)?);
         }
         let world = World::new(volumes);
         let mut world = match &self.paths {
@@ -165,6 +169,13 @@ impl Prepared {
             1 => Space::new(capacity, block)?,
             arrays => Space::volumes(&vec![capacity; usize::from(arrays)], block)?,
         })
+    }
+
+    /// Returns the drive of a journal device, which is on no bus.
+    fn journal_drive(&self, random: &mut Random) -> Member {
+        let (description, discipline) = &self.journal;
+        let phase = Angle::from_revolutions(random.part_of_one());
+        Member::described(description, phase, *discipline).expect("it was looked at when it was found")
     }
 
     /// Returns a drive, connected to its bus if it has a number and there are buses.

@@ -36,6 +36,8 @@ pub struct Setup {
     pub semantics: SemanticsSettings,
     /// The members' drives.
     pub drive: DriveSettings,
+    /// Journal devices.
+    pub journal: JournalSettings,
     /// The path between hosts and drives.
     pub path: PathSettings,
     /// Events: drives that die, replacements, spares, scrubs.
@@ -48,6 +50,16 @@ pub struct Setup {
     pub measure: MeasureSettings,
     /// A search over several runs.
     pub control: ControlSettings,
+}
+
+/// Devices that take the entries of the commit log.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct JournalSettings {
+    /// The number of devices of each array.
+    pub devices: Option<u16>,
+    /// Their drives; by default the same as the members'.
+    pub drive: DriveSettings,
 }
 
 /// Details on which papers differ (Stodolsky §8).

@@ -55,6 +55,7 @@ impl LogSettings {
                 regions: self.regions,
                 track: self.log_track.map(Size::sectors),
                 writes: self.write_back.map(Size::sectors),
+                journals: 0,
             }),
         }
     }

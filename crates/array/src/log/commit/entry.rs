@@ -26,7 +26,10 @@ impl Logs {
         let length = content.header_length(cx.geometry.block()) + content.payload();
         let log = self.commits.log();
         let slots = places(cx, durable, &log.full);
-        let placed = log.ring(part).append(length, &slots, unstored, unlanded);
+        log.stream(part).count(&content);
+        let ring = log.ring(part);
+        let placed = ring.append(length, &slots, unstored, unlanded);
+        ring.begin(cx.now);
         let Placed { number, at, tail, previous } = placed;
         (EntryHeader { number, at, tail, previous, content }, slots)
     }

@@ -97,8 +97,9 @@ impl Logs {
 
     /// Writes an empty entry to a stream that needs one. That is so if the stream has no entry of
     /// this session: at the next opening it would count as lost. It is so if its last entry, which
-    /// names all that count, stands on fewer members than it could. And it is so if entries were
-    /// given up: see [`Logs::give_entry_up`]. Returns whether there was such a stream.
+    /// names all that count, stands on fewer members than it could, or may stand on a journal
+    /// device that is gone. And it is so if entries were given up: see [`Logs::give_entry_up`].
+    /// Returns whether there was such a stream.
     pub(in crate::log) fn start_needed_mark(&mut self, cx: &mut Context, durable: &Durable) -> bool {
         if !cx.writes || !self.may_redo() || !durable.members_are_informed(cx) {
             return false;
@@ -107,7 +108,7 @@ impl Logs {
         let needs = |part: &CommitPart| {
             let ring = log.part(*part);
             let owed = *part == CommitPart::Records && !log.given_up.is_empty() && log.waiting.is_empty();
-            let owed = owed || log.owes(*part);
+            let owed = owed || log.owes(*part) || ring.last() <= log.apart;
             let owed = owed || log.forgets_with_mark(*part);
             let may = !durable.barrier() && !log.is_stuck(*part) && durable.has_looked(cx);
             let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
@@ -176,6 +177,25 @@ impl Logs {
                 }
             }
         }
+    }
+
+    /// The journal device in `slot` is about to be failed. Returns the number of the last entry
+    /// that it may have.
+    pub(crate) fn leave_journal(&mut self) -> u64 {
+        self.commits.number_apart()
+    }
+
+    /// Whether what is still to be read from entries that were found stands in `slot` alone.
+    pub(crate) fn reads_alone_from(&self, slot: Slot) -> bool {
+        let Some(log) = &self.commits.streams else { return false };
+        let reads = log.unread_writes || self.recoveries.left > 0;
+        let mut entries = log.all().iter().flat_map(|stream| stream.ring.places());
+        reads && entries.any(|(_, slots)| slots == [slot])
+    }
+
+    /// All entries of writes that were found are in memory.
+    pub(crate) fn writes_are_read(&mut self) {
+        self.commits.log().unread_writes = false;
     }
 
     /// The member in `slot` is gone, and its copies of entries with it.

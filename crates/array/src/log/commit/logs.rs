@@ -65,6 +65,11 @@ pub(in crate::log) struct Streams {
     pub(in crate::log) copies: Vec<Copy>,
     /// Copies are being written.
     pub(in crate::log) copying: bool,
+    /// Entries up to this number may stand on journal devices that are gone: see
+    /// [`CommitLogs::number_apart`].
+    pub(in crate::log) apart: u64,
+    /// Entries of writes were found that are still to be read.
+    pub(in crate::log) unread_writes: bool,
     /// Members have come or gone since it was found out which entries are exposed.
     pub(in crate::log) unchecked: bool,
 }
@@ -82,11 +87,22 @@ pub(in crate::log) struct Stream {
     pub(in crate::log) stuck: bool,
     /// An entry of writes was given up, and would be found after a crash until another is written.
     pub(in crate::log) owed: bool,
+    /// Entries of this session, apart from empty ones.
+    pub(in crate::log) written: u64,
+    /// What they hold: records, intents or writes.
+    pub(in crate::log) content: u64,
 }
 
 impl Stream {
     fn new(ring: Ring) -> Stream {
-        Stream { ring, exposed: 0, awaited: 0, stuck: false, owed: false }
+        Stream { ring, exposed: 0, awaited: 0, stuck: false, owed: false, written: 0, content: 0 }
+    }
+
+    /// An entry with this content is begun.
+    pub(in crate::log) fn count(&mut self, content: &EntryContent) {
+        let count = content.records.len() + content.intents.len() + content.writes.len();
+        self.written += u64::from(count > 0);
+        self.content += count as u64;
     }
 }
 
@@ -230,6 +246,8 @@ impl CommitLogs {
             full: Vec::new(),
             copies: geometry.commit_parts().iter().rev().filter_map(|part| newest(*part)).collect(),
             copying: false,
+            apart: 0,
+            unread_writes: false,
             unchecked: true,
         };
         CommitLogs {
@@ -273,6 +291,17 @@ impl CommitLogs {
             self.overruling.retain(|_, number| streams.records().would_be_found(*number));
             self.many_overruling = self.overruling.len() * 2;
         }
+    }
+
+    /// A journal device is about to be failed: entries that it may have are numbered apart from
+    /// those that come. Returns the last number of the former; each stream is to have an entry with
+    /// a higher one. So an opening knows whether newer entries may be missing with the device.
+    pub(in crate::log) fn number_apart(&mut self) -> u64 {
+        let log = self.log();
+        let apart = log.streams.iter().map(|stream| stream.ring.highest()).max().unwrap_or(0);
+        log.streams.iter_mut().for_each(|stream| stream.ring.number_from(apart + 1));
+        log.apart = apart;
+        apart
     }
 
     pub(in crate::log) fn entry(&mut self, name: EntryName) -> Option<&mut Entry> {
@@ -447,6 +476,8 @@ mod tests {
             full: Vec::new(),
             copies: Vec::new(),
             copying: false,
+            apart: 0,
+            unread_writes: false,
             unchecked: true,
         };
         CommitLogs { streams: Some(Box::new(streams)), begun: 1, ..CommitLogs::default() }

@@ -1,4 +1,4 @@
-//! The members on which an entry stands.
+//! The members, or journal devices, on which an entry stands.
 
 use parlour_units::Slot;
 
@@ -9,12 +9,13 @@ use crate::log::commit::logs::Stream;
 use crate::log::ring::Ring;
 use crate::roster::SlotState;
 
-/// The slots of the members to which the next entry goes: f + 1 of one parity group, where the code
-/// survives f losses in a group; fewer, if fewer are active. They are the ones with the least to
-/// do; among equals, those whose heads are nearest to the commit log.
+/// The slots to whose members the next entry goes: f + 1 of one group, where the code survives f
+/// losses in a group; fewer, if fewer are active. Journal devices take it, if they are enough. Of a
+/// group, those take it that have the least to do; among equals, those whose heads are nearest to
+/// the commit log.
 ///
 /// Members in `full` have no space for an entry: they are left out, if others are enough.
-pub(super) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot> {
+pub(in crate::log) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot> {
     let log = cx.geometry.commit_log().0;
     let load = |slot: Slot| {
         let member = cx.roster.member_at(slot)?;
@@ -27,10 +28,15 @@ pub(super) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot
         loads.truncate(copies(cx));
         loads
     };
-    let groups = (0..cx.geometry.layout().groups()).map(of_group);
     // A group with fewer members than an entry needs is the last choice.
-    let worst = |loads: &Vec<(bool, u32, u64, Slot)>| loads.iter().map(|load| (load.0, load.1)).max();
-    let best = groups.min_by_key(|loads| (copies(cx) - loads.len(), worst(loads)));
+    let rank = |loads: &Vec<(bool, u32, u64, Slot)>| {
+        let any_full = loads.iter().any(|load| load.0);
+        let on_members = loads.iter().any(|(.., slot)| !cx.geometry.is_for_journal(*slot));
+        let longest_queue = loads.iter().map(|load| load.1).max();
+        (copies(cx) - loads.len(), any_full, on_members, longest_queue)
+    };
+    let groups = (0..cx.geometry.commit_groups()).map(of_group);
+    let best = groups.min_by_key(rank);
     best.unwrap_or_default().into_iter().map(|(.., slot)| slot).collect()
 }
 
@@ -46,13 +52,13 @@ pub(super) fn copies(cx: &Context) -> usize {
 
 /// The slots of a group whose members are believed after a crash.
 pub(super) fn active(cx: &Context, durable: &Durable, group: u16) -> impl Iterator<Item = Slot> {
-    let slots = cx.geometry.layout().slots_of(group);
+    let slots = cx.geometry.commit_slots_of(group);
     slots.filter(|slot| durable.known_state(cx, *slot) == SlotState::Active)
 }
 
 /// Where an entry that stands in `slots` is to stand as well.
 pub(super) fn further_places(cx: &Context, durable: &Durable, slots: &[Slot]) -> Vec<Slot> {
-    let Some(group) = slots.first().map(|slot| cx.geometry.layout().group_of_slot(*slot)) else {
+    let Some(group) = slots.first().map(|slot| cx.geometry.commit_group_of(*slot)) else {
         return Vec::new();
     };
     let have = active(cx, durable, group).filter(|slot| slots.contains(slot)).count();
@@ -78,22 +84,25 @@ impl Logs {
     }
 
     /// Whether all entries that would be found after a crash stand on enough members for one more
-    /// that joins. Members whose end of the rebuild is not recorded yet are about to count too.
+    /// that joins, and are found without the journal devices that are gone. Members whose end of
+    /// the rebuild is not recorded yet are about to count too.
     pub(crate) fn entries_are_protected(&mut self, cx: &Context, durable: &Durable) -> bool {
         self.last_exposed(cx, durable);
         let Some(streams) = &self.commits.streams else { return true };
         let enough = |slots: &[Slot]| {
             slots.first().is_some_and(|slot| {
-                let group = cx.geometry.layout().group_of_slot(*slot);
+                let group = cx.geometry.commit_group_of(*slot);
                 let have = active(cx, durable, group).filter(|slot| slots.contains(slot)).count();
                 let whole = |slot: &Slot| cx.roster.state(*slot) == SlotState::Active;
-                let whole = cx.geometry.layout().slots_of(group).filter(whole).count();
-                have >= copies(cx).min(whole)
+                let whole = cx.geometry.commit_slots_of(group).filter(whole).count();
+                have >= copies(cx).min(whole) && !is_exposed(cx, durable, slots)
             })
         };
+        let apart = streams.apart;
         let protected = |Stream { ring, exposed, .. }: &Stream| {
             let mut places = ring.places().map(|(_, slots)| slots);
-            !ring.would_be_found(*exposed) && enough(ring.last_slots()) && places.all(enough)
+            let known = ring.last() > apart && !ring.would_be_found(*exposed);
+            known && enough(ring.last_slots()) && places.all(enough)
         };
         streams.all().iter().all(protected)
     }
@@ -107,6 +116,15 @@ impl Logs {
     }
 }
 
+/// Whether an entry that stands in `slots` stands on fewer members than it could. One on journal
+/// devices could stand on members.
 pub(super) fn is_exposed(cx: &Context, durable: &Durable, slots: &[Slot]) -> bool {
-    slots.is_empty() || !further_places(cx, durable, slots).is_empty()
+    let Some(first) = slots.first() else { return true };
+    let elsewhere = || {
+        let have = slots.iter().filter(|slot| durable.known_state(cx, **slot) == SlotState::Active).count();
+        let groups = 0..cx.geometry.commit_groups();
+        let most = groups.map(|group| active(cx, durable, group).count()).max().unwrap_or(0);
+        have < most.min(copies(cx))
+    };
+    !further_places(cx, durable, slots).is_empty() || cx.geometry.is_for_journal(*first) && elsewhere()
 }

@@ -167,14 +167,6 @@ impl Logs {
         self.commits.streams.as_ref().map_or(0, |log| log.part(PART).last())
     }
 
-    /// The length of the stream of writes that is in use, and all of it.
-    pub(crate) fn room_of_writes(&self) -> (Sectors, Sectors) {
-        let ring = self.commits.streams.as_ref().and_then(|log| log.get(PART));
-        ring.map_or((Sectors::ZERO, Sectors::ZERO), |ring| {
-            (Sectors::new(ring.used()), Sectors::new(ring.length()))
-        })
-    }
-
     /// Whether the stream of writes is filled beyond a quarter of its length.
     pub(crate) fn has_many_writes(&self) -> bool {
         self.commits.streams.as_ref().is_some_and(|log| log.part(PART).used() > log.part(PART).length() / 4)

@@ -1,0 +1,22 @@
+//! Journal devices that are gone, and the entries that may stand on them.
+
+use parlour_units::Slot;
+
+use super::{Role, Roster};
+
+impl Roster {
+    /// In the slot of a journal device: entries up to this number may stand on one that was there
+    /// before.
+    pub(crate) fn entries_elsewhere(&self, slot: Slot) -> Option<u64> {
+        match self.slot(slot).role {
+            Role::Member => None,
+            Role::Journal { left } => Some(left),
+        }
+    }
+
+    /// The journal device in `slot` is about to be failed. Entries up to number `left` may stand on
+    /// it.
+    pub(crate) fn leave_entries(&mut self, slot: Slot, left: u64) {
+        self.slot_mut(slot).role = Role::Journal { left };
+    }
+}

@@ -1,0 +1,382 @@
+//! Journal devices take the entries of the commit log. They can be lost, one or all, in any order
+//! and at any time: what was acknowledged stays, or the opening says that it may be lost.
+#![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
+
+mod common;
+
+use common::{Random, SEED, Setup, World, payload};
+use parlour_array::organization::Consistency;
+use parlour_array::{Action, AssemblyError, Effect, Event, LogCreation, MemberInfo, Mode, Operation};
+use parlour_units::{Member, Sectors, Slot};
+
+const DEVICES: [u16; 2] = [5, 6];
+
+fn with_devices(setup: Setup, writes: Option<Sectors>) -> Setup {
+    Setup { log: LogCreation { journals: 2, writes, ..setup.log }, ..setup }
+}
+
+fn write_through() -> Setup {
+    let mut setup = Setup::logged(5);
+    setup.member_length = 5 * 2_048;
+    with_devices(setup, None)
+}
+
+fn write_back() -> Setup {
+    with_devices(write_through(), Some(Sectors::new(512)))
+}
+
+fn in_place() -> Setup {
+    let setup = Setup { consistency: Consistency::Journal, ..Setup::named("raid5", 5) };
+    with_devices(setup, None)
+}
+
+fn all() -> [Setup; 3] {
+    [write_through(), write_back(), in_place()]
+}
+
+/// An array that has begun its session, on members with volatile caches.
+fn begun(setup: &Setup) -> World {
+    let mut world = World::new(setup, SEED);
+    world.settle();
+    world.all_volatile();
+    world
+}
+
+/// Whether an entry of the commit log is being written to this member.
+fn is_entry(world: &World, effect: &Effect) -> Option<Member> {
+    let (start, length) = world.array.geometry().commit_log();
+    match effect.action {
+        Action::Write { member, at, .. } if at >= start && at < start + length => Some(member),
+        _ => None,
+    }
+}
+
+/// Writes durably, and returns the members to which entries went.
+fn write(world: &mut World, at: u64, content: &[u8]) -> Vec<Member> {
+    let length = content.len() as u64 / 512;
+    let tag = world.submit(Operation::Write { durable: true }, at, length, Some(content));
+    let mut members: Vec<Member> = Vec::new();
+    while !world.done.contains_key(&tag) {
+        members.extend(world.pending.iter().filter_map(|effect| is_entry(world, effect)));
+        assert!(world.step(), "a write is never answered");
+    }
+    world.done.remove(&tag).unwrap().0.unwrap();
+    members.sort_unstable();
+    members.dedup();
+    members
+}
+
+fn contents(count: u64) -> Vec<Vec<u8>> {
+    (0..count).map(|seed| payload(&mut Random(seed), 3)).collect()
+}
+
+fn check(world: &mut World, contents: &[Vec<u8>]) {
+    for (at, content) in (0..).zip(contents) {
+        assert!(world.read_now(at * 100, 3).unwrap() == *content, "the write at {}", at * 100);
+    }
+}
+
+fn fail(world: &mut World, slot: u16) {
+    world.array.fail(world.now, Slot::new(slot)).unwrap();
+    world.drain();
+}
+
+fn state(world: &World, slot: u16) -> &'static str {
+    world.array.status().slot(slot).unwrap().state
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn entries_go_to_journal_devices() {
+    for setup in all() {
+        let mut world = begun(&setup);
+        for (at, new) in (0..).zip(contents(20)) {
+            let members = write(&mut world, at * 100, &new);
+            assert!(!members.is_empty() && members.iter().all(|member| member.get() >= 5), "{members:?}");
+        }
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn one_journal_device_is_lost_with_a_member_in_a_crash() {
+    for setup in all() {
+        for device in DEVICES {
+            let mut world = begun(&setup);
+            let new = contents(20);
+            for (at, new) in (0..).zip(&new) {
+                write(&mut world, at * 100, new);
+            }
+            world.disk_at(device).dead = true;
+            world.disk_at(2).dead = true;
+            let mut world = world.crash(false).unwrap();
+            check(&mut world, &new);
+        }
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn without_enough_journal_devices_entries_go_to_members() {
+    for setup in all() {
+        let mut world = begun(&setup);
+        fail(&mut world, 6);
+        world.settle();
+        let new = contents(10);
+        for (at, new) in (0..).zip(&new) {
+            let members = write(&mut world, at * 100, new);
+            assert!(members.iter().all(|member| member.get() < 5), "{members:?}");
+        }
+        assert_eq!(world.array.status().spare_redundancy, 1, "no data is on it");
+        world.replace(6);
+        world.settle();
+        world.all_volatile();
+        assert_eq!(state(&world, 6), "active");
+        let members = write(&mut world, 2_000, &new[0]);
+        assert!(members.iter().all(|member| member.get() >= 5), "{members:?}");
+        let mut world = world.crash(false).unwrap();
+        check(&mut world, &new);
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn all_journal_devices_are_lost_one_after_the_other() {
+    for setup in all() {
+        let mut world = begun(&setup);
+        let new = contents(30);
+        for (at, new) in (0..10).zip(&new) {
+            write(&mut world, at * 100, new);
+        }
+        for (device, written) in DEVICES.into_iter().zip([10..20, 20..30]) {
+            fail(&mut world, device);
+            world.settle();
+            written.for_each(|index| _ = write(&mut world, index * 100, &new[index as usize]));
+        }
+        assert_eq!(world.array.mode(), Mode::Serving);
+        let mut world = world.crash(false).expect("entries stand on members");
+        check(&mut world, &new);
+        let damaged = |event: &Event| matches!(event, Event::CommitLogDamaged);
+        assert!(!world.events.iter().any(damaged), "the log is whole");
+        // Both slots can be taken again.
+        DEVICES.into_iter().for_each(|device| world.replace(device));
+        world.settle();
+        world.all_volatile();
+        let members = write(&mut world, 0, &new[0]);
+        assert!(members.iter().all(|member| member.get() >= 7), "{members:?}");
+        check(&mut world.crash(false).unwrap(), &new);
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn writes_on_lost_journal_devices_alone_are_not_passed_over() {
+    let mut world = begun(&write_back());
+    let new = contents(10);
+    for (at, new) in (0..).zip(&new) {
+        write(&mut world, at * 100, new);
+    }
+    DEVICES.into_iter().for_each(|device| world.disk_at(device).dead = true);
+    let crashed = world.crash(false);
+    assert!(matches!(crashed, Err(AssemblyError::AcknowledgedMayBeLost)), "all copies are there");
+}
+
+/// An array of which members took entries for a while, and then journal devices again.
+fn begun_again(setup: &Setup) -> World {
+    let mut world = begun(setup);
+    fail(&mut world, 6);
+    world.settle();
+    write(&mut world, 3_000, &payload(&mut Random(77), 3));
+    world.replace(6);
+    world.settle();
+    world.all_volatile();
+    world
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn the_last_journal_device_is_lost_in_a_crash_after_the_other_one() {
+    for setup in all() {
+        for begin in [begun, begun_again] {
+            let mut world = begin(&setup);
+            let new = contents(10);
+            for (at, new) in (0..).zip(&new) {
+                write(&mut world, at * 100, new);
+            }
+            fail(&mut world, 5);
+            world.settle();
+            world.disk_at(6).dead = true;
+            let mut world = world.crash(false).expect("entries stand on members");
+            let damaged = |event: &Event| matches!(event, Event::CommitLogDamaged);
+            assert!(!world.events.iter().any(damaged), "the log is whole");
+            check(&mut world, &new);
+        }
+    }
+}
+
+/// Regression test. With force, entries that had gone to members long ago were taken for the
+/// newest.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn with_force_what_members_took_long_ago_does_not_come_back() {
+    let mut world = begun(&write_back());
+    let (old, new) = (payload(&mut Random(1), 3), payload(&mut Random(2), 3));
+    fail(&mut world, 6);
+    world.settle();
+    write(&mut world, 0, &old);
+    world.replace(6);
+    world.settle();
+    world.all_volatile();
+    write(&mut world, 0, &new);
+    world.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+    world.settle();
+    world.disk_at(5).dead = true;
+    world.disk_at(6).dead = true;
+    let mut world = world.crash(true).unwrap();
+    assert_eq!(world.read_now(0, 3).unwrap(), new);
+}
+
+/// Regression test. It was excluded, and with it the only copy of what was still to be read.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_journal_device_is_kept_while_entries_are_still_to_be_read_from_it() {
+    let mut world = begun(&write_back());
+    let new = contents(10);
+    for (at, new) in (0..).zip(&new) {
+        write(&mut world, at * 100, new);
+    }
+    world.disk_at(5).dead = true;
+    let mut world = world.crash(false).unwrap();
+    world.array.fail(world.now, Slot::new(6)).unwrap_err();
+    world.settle();
+    fail(&mut world, 6);
+    check(&mut world, &new);
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_journal_device_without_space_is_lost() {
+    for setup in all() {
+        let mut world = begun(&setup);
+        world.disk_at(6).full = true;
+        let new = contents(10);
+        for (at, new) in (0..).zip(&new) {
+            write(&mut world, at * 100, new);
+        }
+        assert_eq!((world.array.mode(), state(&world, 6)), (Mode::Serving, "failed"));
+        check(&mut world.crash(false).unwrap(), &new);
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn writes_in_memory_survive_the_loss_of_all_journal_devices() {
+    let mut world = begun(&write_back());
+    let new = contents(10);
+    for (at, new) in (0..).zip(&new) {
+        write(&mut world, at * 100, new);
+    }
+    DEVICES.into_iter().for_each(|device| fail(&mut world, device));
+    check(&mut world, &new);
+    world.settle();
+    check(&mut world.crash(false).expect("they are in their places"), &new);
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_crash_right_after_the_loss_of_all_journal_devices_is_not_passed_over() {
+    // Until it is recorded that what they held is elsewhere.
+    for begin in [begun, begun_again] {
+        let mut refused = 0;
+        for steps in 0..200 {
+            let mut world = begin(&write_back());
+            let new = contents(10);
+            for (at, new) in (0..).zip(&new) {
+                write(&mut world, at * 100, new);
+            }
+            DEVICES.into_iter().for_each(|device| fail(&mut world, device));
+            (0..steps).for_each(|_| _ = world.step());
+            let member = world.setup.member_length as usize * 512;
+            world.disks.iter_mut().filter(|disk| disk.bytes.len() < member).for_each(|disk| disk.dead = true);
+            match world.crash(false) {
+                Ok(mut world) => check(&mut world, &new),
+                Err(AssemblyError::AcknowledgedMayBeLost) => refused += 1,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!((5..195).contains(&refused), "{refused} of 200");
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn records_on_lost_journal_devices_alone_cost_a_resync() {
+    for setup in [write_through(), in_place()] {
+        let mut world = begun(&setup);
+        let new = contents(10);
+        for (at, new) in (0..).zip(&new) {
+            write(&mut world, at * 100, new);
+        }
+        DEVICES.into_iter().for_each(|device| world.disk_at(device).dead = true);
+        let mut world = world.crash(false).expect("the data is in its place");
+        assert!(world.events.iter().any(|event| matches!(event, Event::CommitLogDamaged)));
+        check(&mut world, &new);
+        world.settle();
+        assert_eq!(world.scrub(parlour_array::Repair::Nothing).mismatches, 0);
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn journal_devices_may_be_missing_after_a_proper_stop() {
+    for setup in all() {
+        let mut world = begun(&setup);
+        let new = contents(10);
+        for (at, new) in (0..).zip(&new) {
+            write(&mut world, at * 100, new);
+        }
+        world.stop();
+        DEVICES.into_iter().for_each(|device| world.disks[usize::from(device)].dead = true);
+        let mut world = world.reopen(false).unwrap();
+        check(&mut world, &new);
+        for (at, new) in (0..).zip(&new) {
+            let members = write(&mut world, at * 100, new);
+            assert!(members.iter().all(|member| member.get() < 5), "{members:?}");
+        }
+        check(&mut world.crash(false).expect("entries stand on members"), &new);
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_spare_does_not_take_the_slot_of_a_journal_device() {
+    let mut world = begun(&write_through());
+    world.add_spare();
+    fail(&mut world, 5);
+    world.settle();
+    assert_eq!(state(&world, 5), "failed");
+    assert_eq!(world.array.status().spares.len(), 1);
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn what_is_too_short_takes_no_slot() {
+    let mut world = begun(&write_through());
+    let geometry = world.array.geometry().clone();
+    let (journal, member) = (geometry.least_length(Slot::new(5)), geometry.least_length(Slot::new(0)));
+    assert!(journal < member);
+    let identity = world.disks[0].identity;
+    let info = |length: Sectors| MemberInfo { identity, length, unmaps: true };
+    let now = world.now;
+    assert!(world.array.replace(now, Slot::new(5), info(journal - Sectors::new(1))).is_err());
+    assert!(world.array.replace(now, Slot::new(0), info(journal)).is_err());
+    assert!(world.array.add_spare(now, info(journal)).is_err());
+    assert!(world.array.replace(now, Slot::new(7), info(member)).is_err(), "there is no such slot");
+}
+
+/// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
+#[cfg(feature = "planted-bugs")]
+mod planted {
+    use parlour_array::Bug;
+
+    use crate::common::find_each;
+
+    #[test]
+    fn every_bug_of_journal_devices_is_found() {
+        let tests: [fn(); 7] = [
+            super::the_last_journal_device_is_lost_in_a_crash_after_the_other_one,
+            super::all_journal_devices_are_lost_one_after_the_other,
+            super::writes_on_lost_journal_devices_alone_are_not_passed_over,
+            super::a_crash_right_after_the_loss_of_all_journal_devices_is_not_passed_over,
+            super::with_force_what_members_took_long_ago_does_not_come_back,
+            super::a_journal_device_is_kept_while_entries_are_still_to_be_read_from_it,
+            super::journal_devices_may_be_missing_after_a_proper_stop,
+        ];
+        find_each(&Bug::OF_JOURNAL_DEVICES, &tests);
+    }
+}

@@ -112,26 +112,39 @@ fn lose(array: &Array, place: usize, wipe: bool) {
 
 #[test]
 fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--consistency journal");
+    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--consistency journal", 5);
 }
 
 #[test]
 fn a_killed_raid5_with_a_journal_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(RAID5, "--consistency journal");
+    nothing_flushed_is_lost_with_a_member(RAID5, "--consistency journal", 5);
 }
 
 #[test]
 fn a_killed_array_that_writes_back_and_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--write-back 1MiB");
+    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--write-back 1MiB", 5);
+}
+
+/// In slots behind those of the five members.
+const DEVICES: &str = "--journal member5 --journal member6";
+
+#[test]
+fn a_killed_array_that_loses_a_member_or_a_journal_device_as_well_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, DEVICES, 7);
+}
+
+#[test]
+fn a_killed_array_that_writes_back_from_devices_and_loses_one_as_well_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, &format!("--write-back 1MiB {DEVICES}"), 7);
 }
 
 /// The environment variable PARLOUR_ROUNDS sets the number of rounds.
-fn nothing_flushed_is_lost_with_a_member(row: Row, create: &str) {
+fn nothing_flushed_is_lost_with_a_member(row: Row, create: &str, slots: usize) {
     let told = std::env::var("PARLOUR_ROUNDS").ok().map(|rounds| rounds.parse().expect("a number"));
     let mut array = Array::new(row, MEBIBYTES, create, THREADS);
     for round in 1..=told.unwrap_or(LOSSES) {
         write_until_killed(&mut array, round, 5 + round % 16);
-        let (place, wipe) = (round * 3 % 5, round % 2 == 0);
+        let (place, wipe) = (round * 3 % slots, round % 2 == 0);
         lose(&array, place, wipe);
         let io = if round % 3 == 0 { URING } else { THREADS };
         // The array opens without force.

@@ -195,6 +195,28 @@ fn too_few_members_are_refused_and_no_file_is_left_behind() {
 }
 
 #[test]
+fn journal_devices_that_cannot_be_used_are_refused_and_no_file_is_left_behind() {
+    let bench = Workbench::new();
+    let create = "create m0 m1 m2 m3 --size 64MiB";
+    let line = bench.refuse(&format!("{create} --journal j0"), 2);
+    assert!(line.contains("too few") && line.contains("give 2 or more"), "{line}");
+    let line = bench.refuse(&format!("{create} --journal j0 --journal j1 -o raid10"), 2);
+    assert!(line.contains("consistency = journal"), "{line}");
+    let line = bench.refuse(&format!("{create} --journal j0 --journal j0"), 2);
+    assert!(line.contains("same file"), "{line}");
+    let line = bench.refuse(&format!("{create} --journal j0 --journal m1"), 2);
+    assert!(line.contains("same file"), "{line}");
+    bench.files("short", 1);
+    let line = bench.refuse(&format!("{create} --journal j0 --journal short"), 1);
+    assert!(line.contains("too little for a journal device") && line.contains("needs"), "{line}");
+    let left = std::fs::read_dir(bench.path(".")).expect("it is there").count();
+    assert_eq!(left, 1, "the short device alone");
+    bench.succeed("create a0 a1 a2 --size 64MiB");
+    let line = bench.refuse(&format!("{create} --journal j0 --journal a1"), 1);
+    assert!(line.contains("a member of the array") && line.contains("--force"), "{line}");
+}
+
+#[test]
 fn a_stripe_unit_that_is_no_multiple_of_the_block_is_refused() {
     let bench = Workbench::new();
     let line = bench.refuse("create -o raid5 --size 64MiB --block 4KiB --unit 6KiB a b c", 2);

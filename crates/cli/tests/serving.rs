@@ -8,7 +8,7 @@ use std::io::Write;
 
 use common::Workbench;
 use serde_json::Value;
-use tools::{Array, PARITY_LOGGING, is_same, json, make_image, script, succeed, tool};
+use tools::{Array, PARITY_LOGGING, is_same, json, make_image, script, succeed, tool, until};
 
 #[test]
 fn up_makes_an_array_serves_it_and_brings_it_back() {
@@ -268,6 +268,41 @@ fn a_failed_member_is_replaced_and_rebuilt_and_the_scrub_is_clean() {
     let report = json(&bench.succeed("scrub -a . --json"));
     assert_eq!((&report["mismatches"], &report["complete"]), (&Value::from(0), &Value::Bool(true)));
     assert!(bench.succeed("status .").contains("state: healthy"));
+    served.stop();
+}
+
+#[test]
+fn journal_devices_are_shown_lost_and_replaced() {
+    let bench = Workbench::new();
+    let told = bench.succeed("create m0 m1 m2 --size 64MiB --write-back 1MiB --journal j0 --journal j1");
+    assert!(told.contains("consistency journal on 2 journal devices"), "{told}");
+    let told = bench.succeed("status .");
+    assert!(told.contains("all its 3 members and 2 journal devices are there"), "{told}");
+    let served = bench.serve("serve . --unix nbd.sock --json");
+    let told = bench.succeed("status -a .");
+    assert!(told.starts_with("Healthy: all 3 members are active"), "{told}");
+    assert!(told.contains("on 2 journal devices") && told.contains("writes: "), "{told}");
+    bench.succeed("fail 4 -a .");
+    let told = bench.succeed("status -a .");
+    let lost = "Degraded: journal device 4 is not active: no data is lost, members take the entries";
+    assert!(told.starts_with(lost) && told.contains("parlour replace 4 NEW-DEVICE"), "{told}");
+    assert_eq!(json(&bench.succeed("status -a . --json"))["spare_redundancy"], 1, "members are all there");
+    bench.files("short", 1);
+    let line = bench.fail("replace 4 short -a .", 1);
+    assert!(line.contains("needs"), "{line}");
+    bench.files("j2", 32);
+    bench.succeed("replace 4 j2 -a . --wait");
+    let on_devices =
+        || (json(&bench.succeed("status -a . --json"))["journal"]["on_devices"] == true).then_some(());
+    until("entries go to journal devices", on_devices);
+    served.stop();
+    // Without them it opens all the same, and says so.
+    ["j1", "j2"].iter().for_each(|name| std::fs::remove_file(bench.path(name)).expect("it is there"));
+    std::fs::remove_file(bench.path("j0")).expect("it is there");
+    let served = bench.serve("serve . --unix nbd.sock --json --wait 0s");
+    let told = bench.succeed("status -a .");
+    assert!(told.starts_with("Degraded: journal devices 3, 4 are not active"), "{told}");
+    assert!(told.contains("on members: too few journal devices are active"), "{told}");
     served.stop();
 }
 

@@ -167,7 +167,7 @@ pub enum CreationError {
     NothingForJournals,
     /// There are too few journal devices.
     #[error(
-        "{journals} journal device(s) are too few: each entry stands on {copies}, so that the array survives the loss of {tolerance} \
+        "too few journal devices ({journals}): each entry stands on {copies}, so that the array survives the loss of {tolerance} \
          and a crash; give {copies} or more, or none (then entries stand on members)",
         tolerance = .copies - 1
     )]

@@ -66,7 +66,8 @@ pub(crate) fn wait(array: &ArrayOption, slot: u64, console: Console) -> Result<(
     let mut state = String::new();
     let last = waiting::until_done(console, || {
         let account = account(array)?;
-        let member = account.members.iter().find(|member| u64::from(member.slot) == slot);
+        let mut slots = account.members.iter().chain(&account.journals);
+        let member = slots.find(|member| u64::from(member.slot) == slot);
         state = member.map_or_else(String::new, |member| member.state.clone());
         // The superblocks record the end of a rebuild shortly after the last stripe is rebuilt.
         let recording = Task { done: 1, total: 1, left_seconds: None, stopped: false };

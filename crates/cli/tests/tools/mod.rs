@@ -245,8 +245,15 @@ impl Array {
     }
 
     /// The state of the member in a slot.
+    /// The state of the member or journal device in a slot.
     pub(crate) fn state(status: &Value, place: usize) -> &str {
-        status["members"][place]["state"].as_str().expect("members have states")
+        let slot = Array::slots(status).nth(place).expect("there is such a slot");
+        slot["state"].as_str().expect("members have states")
+    }
+
+    /// The members, then the journal devices.
+    fn slots(status: &Value) -> impl Iterator<Item = &Value> {
+        ["members", "journals"].iter().flat_map(|list| status[*list].as_array()).flatten()
     }
 
     pub(crate) fn fail(&self, place: usize) {
@@ -258,12 +265,11 @@ impl Array {
     /// Waits until every slot has an active member, and no rebuild or resync is under way.
     pub(crate) fn until_whole(&self) {
         let is_whole = |status: &Value| {
-            let members = status["members"].as_array().expect("there are members");
             let task = ["rebuild", "resync"].iter().find(|task| !status[**task].is_null());
             if let Some(task) = task {
                 assert_eq!(status[*task]["stopped"], false, "the {task} does not go on: {status}");
             }
-            task.is_none() && members.iter().all(|member| member["state"] == "active")
+            task.is_none() && Array::slots(status).all(|slot| slot["state"] == "active")
         };
         let status = self.until("the array is whole", is_whole);
         assert_eq!(status["spare_redundancy"], status["fault_tolerance"], "{status}");

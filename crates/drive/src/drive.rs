@@ -6,8 +6,8 @@
 
 use parlour_units::{Duration, Instant};
 
-use crate::electronics::{Electronics, ReadAhead};
-use crate::mechanics::{Arm, Mechanics, Parts, Way};
+use crate::electronics::{Electronics, ReadAhead, SecondWrite};
+use crate::mechanics::{Arm, Mechanics, Parts, Pass, Way};
 use crate::stream::Stream;
 use crate::surface::Place;
 
@@ -29,6 +29,27 @@ pub struct Drive {
     run: (u64, Instant),
     last: Way,
     served: u64,
+}
+
+/// See [`Drive::departure`].
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// Where the arm leaves.
+    arm: Arm,
+    /// Not before this: until then it reads ahead, or writes what is in the buffer.
+    free: Instant,
+    now: Instant,
+}
+
+/// The beginning of a write.
+#[derive(Debug)]
+struct WriteBegins {
+    /// The arm may move.
+    mechanics: Instant,
+    /// Its data begins to arrive.
+    data: Instant,
+    /// Where the drive leaves the bus before that.
+    second: Option<SecondWrite>,
 }
 
 /// Blocks in the buffer.
@@ -90,10 +111,35 @@ impl Drive {
         self.reading.as_ref().map_or(self.arm, |(stream, _)| stream.arm())
     }
 
-    /// The time until `block` is under the heads, if the arm leaves now.
-    pub fn positioning(&self, now: Instant, way: Way, block: u64) -> Duration {
-        let pass = self.mechanics.pass(&mut self.arm(), now, way, block, 1);
-        pass.begins.since(now)
+    /// What the drive knows of where its arm is, to compare accesses that could be begun `now`.
+    pub fn departure(&self, now: Instant) -> Departure {
+        let (arm, free) = match &self.reading {
+            None => (self.arm, now),
+            Some((stream, _)) => {
+                let within = self.electronics.buffer.stops_within_sector;
+                stream.clone().stop(&self.mechanics, now, within)
+            }
+        };
+        Departure { arm, free: free.max(self.written), now }
+    }
+
+    /// The time until an access begins on the platters: until its first block is under the heads,
+    /// and what is to be written there has arrived.
+    pub fn positioning(&self, departure: Departure, way: Way, (block, blocks): (u64, u64)) -> Duration {
+        let Departure { mut arm, free, now } = departure;
+        if way == Way::Read {
+            let command = now + self.electronics.overheads.read_miss.after(self.last);
+            let pass = self.mechanics.pass(&mut arm, free.max(command), way, block, blocks);
+            return pass.begins.since(now);
+        }
+        let WriteBegins { mechanics, data, .. } = self.write_begins(now, block);
+        let pass = self.first_write_pass(&mut arm, free.max(mechanics), block, blocks);
+        let arrives = data + self.electronics.bus.1 * self.first_needs(blocks);
+        let mut begins = pass.begins;
+        while begins < arrives {
+            begins = begins + self.mechanics.spindle.revolution;
+        }
+        begins.since(now)
     }
 
     /// When all written data is on the platters.
@@ -153,7 +199,8 @@ impl Drive {
         places: impl Iterator<Item = u64>,
     ) -> (Served, u64) {
         let Served { done: then, parts, .. } = self.serve(now, Way::Read, block, blocks);
-        let nearest = places.min_by_key(|place| self.positioning(then, Way::Write, *place));
+        let departure = self.departure(then);
+        let nearest = places.min_by_key(|place| self.positioning(departure, Way::Write, (*place, blocks)));
         let place = nearest.expect("there is a place to write to");
         let written = self.serve(then, Way::Write, place, blocks);
         (Served { parts: parts + written.parts, ..written }, place)
@@ -303,16 +350,22 @@ impl Drive {
         (0..self.electronics.buffer.read_segments).min_by_key(|index| self.segments[*index].used)
     }
 
-    fn write(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
-        let end = block + blocks;
-        let appends = self.last_write.1 == block && self.last == Way::Write;
+    /// Whether a write at `block` goes on where the last access, a write, ended.
+    fn appends(&self, block: u64) -> bool {
+        self.last_write.1 == block && self.last == Way::Write
+    }
+
+    /// When a write at `block` that arrives at `now` lets the arm move, and its data begins to
+    /// arrive.
+    fn write_begins(&self, now: Instant, block: u64) -> WriteBegins {
+        let appends = self.appends(block);
         let cached = self.electronics.buffer.caches_writes;
         let waits = self.written > now && !(cached && appends);
-        let overheads = self.electronics.overheads.clone();
-        let (arm, free) = self.stop(now);
-        let second = overheads.second_write.filter(|_| self.last == Way::Write && !appends && !waits);
+        let overheads = &self.electronics.overheads;
+        let second = overheads.second_write.clone();
+        let second = second.filter(|_| self.last == Way::Write && !appends && !waits);
         let command = overheads.write.after(self.last);
-        let (mechanics_begin, data) = match second {
+        let (mechanics, data) = match &second {
             Some(second) => {
                 let connected = second.command + second.first_disconnect + second.gap + overheads.reselect;
                 (now + second.command + second.seek_delay, now + connected + overheads.data_preparation)
@@ -324,6 +377,35 @@ impl Drive {
             }
             None => (now + command, now + command + overheads.data_preparation),
         };
+        WriteBegins { mechanics, data, second }
+    }
+
+    /// The first pass of a write. A seek takes its least time: the platters rotate meanwhile.
+    fn first_write_pass(&self, arm: &mut Arm, begin: Instant, block: u64, blocks: u64) -> Pass {
+        let (from, least) = (*arm, self.electronics.overheads.least_write_seek);
+        let pass = self.mechanics.pass(arm, begin, Way::Write, block, blocks);
+        if pass.parts.seek >= least {
+            return pass;
+        }
+        let late = least - pass.parts.seek;
+        *arm = from;
+        let mut pass = self.mechanics.pass(arm, begin + late, Way::Write, block, blocks);
+        pass.parts.seek = least;
+        pass
+    }
+
+    /// The blocks that must be in the buffer before the first of a write is written.
+    fn first_needs(&self, blocks: u64) -> u64 {
+        self.electronics.buffer.write_buffered.of(blocks).max(1)
+    }
+
+    fn write(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
+        let end = block + blocks;
+        let appends = self.appends(block);
+        let cached = self.electronics.buffer.caches_writes;
+        let overheads = self.electronics.overheads.clone();
+        let WriteBegins { mechanics: mechanics_begin, data, second } = self.write_begins(now, block);
+        let (arm, free) = self.stop(now);
         let per_block = self.electronics.bus.1;
         let goes_on = appends && self.written > now;
         let (parts, written) = self.onto_platters((arm, free.max(mechanics_begin)), block, end, data);
@@ -365,18 +447,12 @@ impl Drive {
     ) -> (Parts, Instant) {
         let (mut at, mut now, mut parts) = (block, begin, Parts::default());
         let per_block = self.electronics.bus.1;
-        let least = self.electronics.overheads.least_write_seek;
         let first_ready = data + per_block * self.electronics.buffer.write_buffered.of(end - block);
         while at < end {
-            let from = arm;
-            let mut pass = self.mechanics.pass(&mut arm, now, Way::Write, at, end - at);
-            if at == block && pass.parts.seek < least {
-                // The arm arrives later, and the platters rotate in the meantime.
-                let late = least - pass.parts.seek;
-                arm = from;
-                pass = self.mechanics.pass(&mut arm, now + late, Way::Write, at, end - at);
-                pass.parts.seek = least;
-            }
+            let pass = match at == block {
+                true => self.first_write_pass(&mut arm, now, at, end - at),
+                false => self.mechanics.pass(&mut arm, now, Way::Write, at, end - at),
+            };
             let there = |wanted: u64| (data + per_block * (wanted + 1 - block)).max(first_ready);
             let sector = Duration::from_nanoseconds(pass.ends.since(pass.begins).nanoseconds() / pass.blocks);
             let passes = |index: u64| pass.begins + sector * index;

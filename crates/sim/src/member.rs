@@ -283,13 +283,16 @@ impl Member {
         }
         match &self.server {
             Server::Flat(_) => self.queue.pop(Arm::default(), now, |_| Duration::ZERO),
-            Server::Mechanical(drive) => self.queue.pop(drive.arm(), now, |effect| {
-                let way = match effect.action {
-                    Action::Write { .. } | Action::Zero { .. } => Way::Write,
-                    _ => Way::Read,
-                };
-                drive.positioning(now, way, place(*effect).get())
-            }),
+            Server::Mechanical(drive) => {
+                let departure = drive.departure(now);
+                self.queue.pop(drive.arm(), now, |effect| {
+                    let way = match effect.action {
+                        Action::Write { .. } | Action::Zero { .. } => Way::Write,
+                        _ => Way::Read,
+                    };
+                    drive.positioning(departure, way, blocks(*effect))
+                })
+            }
         }
     }
 
@@ -354,6 +357,12 @@ fn crossing(action: Action) -> Sectors {
 /// The position at which an access begins. For a flush any position is right.
 fn place(effect: Effect) -> Sector {
     effect.action.range().map_or(Sector::ZERO, |(at, _)| at)
+}
+
+/// The blocks of an access: the first, and how many.
+fn blocks(effect: Effect) -> (u64, u64) {
+    let (at, length) = effect.action.range().unwrap_or((Sector::ZERO, Sectors::new(1)));
+    (at.get(), length.get())
 }
 
 /// When an access is done, and the position of a floating write.

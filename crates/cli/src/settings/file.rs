@@ -94,7 +94,7 @@ mod tests {
         let error = load("\"log\\nlog\" = 1\n").unwrap_err();
         assert_eq!(
             error,
-            r"parlour.toml: unknown key 'log\nlog'; there are members, array, log, serving, timeouts, tuning"
+            r"parlour.toml: unknown key 'log\nlog'; there are members, journals, array, log, serving, timeouts, tuning"
         );
         let error = load("[tunning]\n").unwrap_err();
         assert_eq!(error, "parlour.toml: unknown key 'tunning'; did you mean 'tuning'?");

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use parlour_lab::experiment::Experiment;
+use parlour_units::Duration;
 
 fn files(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -155,4 +156,42 @@ fn transactions_files_and_phases_are_what_is_waited_for() {
     assert!(tasks(seeks).unwrap() > 400);
     let pass = "[workload]\nprocesses = 2\npass = { way = \"rewrite\", part = \"64KiB\" }\n";
     assert_eq!(tasks(pass), None);
+}
+
+/// Hosts that write more than is destaged are slowed down to its pace. Before, all of them stood
+/// still for as long as a quarter of the journal took.
+#[test]
+fn with_write_back_hosts_keep_pace_with_destages() {
+    let text = r#"
+members = 5
+member-size = "64MiB"
+
+[array]
+organization = "parity-logging"
+
+[log]
+write-back = "2MiB"
+
+[drive]
+model = "hp-c2247a"
+
+[journal]
+devices = 2
+drive.model = "intel-dc-s3700"
+
+[workload]
+processes = 8
+reads = 0.0
+size = "4KiB"
+
+[measure]
+warm-up = 2_000
+requests = 4_000
+at-most = 4_000
+"#;
+    let report = shown(text).report;
+    let response = &report.all().all.response;
+    // (Without this, more than nine of ten answers came at once, and the others took seconds.)
+    let (middle, slow) = (response.quantile(0.5), response.quantile(0.9));
+    assert!(middle > Duration::from_millis(10) && slow < Duration::from_millis(400), "{middle:?} {slow:?}");
 }

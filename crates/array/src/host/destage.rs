@@ -180,10 +180,18 @@ impl Hosts {
         let wanted = core.logs.unwanted_writes().is_some() || self.stage.is_full;
         let idle = !self.are_busy(core.cx.now);
         let many = core.logs.has_many_writes();
+        // (What the last batch has destaged is flushed before the next one: its entries take room.)
+        if many && core.logs.flush_for_writes(&mut core.cx, &core.durable) {
+            return true;
+        }
+        let flushes = many && core.logs.flushes_for_writes();
+        if flushes {
+            return false;
+        }
         if (wanted || idle || many || core.cx.mode == Mode::Stopping) && !self.stage.map.is_empty() {
             let up_to = core.logs.newest_writes();
-            self.stage.batch.up_to = up_to;
-            self.stage.batch.ranges = self.stage.map.up_to(up_to).collect();
+            let ranges = self.stage.map.up_to(up_to).collect();
+            self.stage.batch.begin(up_to, ranges);
             return true;
         }
         // (A stop flushes by itself.)

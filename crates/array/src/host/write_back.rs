@@ -22,6 +22,8 @@ use crate::stage::{Range, Stage, Staged, Waiting};
 const RETRY: Duration = Duration::from_secs(1);
 /// An entry has at most this many writes.
 const GROUP: usize = 256;
+/// While writes are slowed down, an entry takes at least this part of the stream, if so much waits.
+const WORTH_AN_ENTRY: u64 = 64;
 /// The longest write that is staged takes this part of the stream of writes.
 const LONGEST_WRITE: u64 = 16;
 
@@ -150,16 +152,31 @@ impl Hosts {
             }
             (count, length) = (count + 1, length + more);
         }
+        if !self.is_in_pace(core, length) {
+            return false;
+        }
         let gate = core.logs.pass_write_entry(&mut core.cx, &core.durable, length);
         self.stage.is_full = gate == EntryGate::Full;
         match gate {
-            EntryGate::Open => self.start_entry(core, count),
+            EntryGate::Open => {
+                self.stage.batch.admitted += length;
+                self.start_entry(core, count);
+            }
             EntryGate::Marked => {}
             EntryGate::Full if self.is_hindered(core) && !core.logs.owes_writes() => self.unstage(core),
             EntryGate::Full | EntryGate::Later => return false,
             EntryGate::Nobody => return self.refuse(core, RequestError::Lost),
         }
         true
+    }
+
+    /// Whether an entry of `length`, which is all that waits or the most that fits, is in pace with
+    /// what is being destaged. There must be room for all of it, or for a part of the stream that is
+    /// worth an entry.
+    fn is_in_pace(&self, core: &Core, length: Sectors) -> bool {
+        let (batch, all) = (&self.stage.batch, core.logs.length_of_writes().get());
+        let worth = Sectors::new(all / WORTH_AN_ENTRY);
+        batch.is_over() || batch.admitted + length.min(worth) <= batch.allows(Sectors::new(all * 3 / 8))
     }
 
     /// Nothing can be destaged, and no entry has room: what waits for an entry passes by.

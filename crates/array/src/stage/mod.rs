@@ -88,11 +88,31 @@ pub(crate) struct Batch {
     pub(crate) up_to: u64,
     /// In the order of places.
     pub(crate) ranges: VecDeque<Range>,
+    /// The number of ranges when it was begun.
+    pub(crate) size: usize,
+    /// The length of all entries that were begun since.
+    pub(crate) admitted: Sectors,
     /// Destages under way: each with its entry and its buffer.
     pub(crate) running: Vec<(HostId, Staged)>,
 }
 
 impl Batch {
+    /// Begins a batch.
+    pub(crate) fn begin(&mut self, up_to: u64, ranges: VecDeque<Range>) {
+        *self = Batch { up_to, size: ranges.len(), ranges, ..Batch::default() };
+    }
+
+    /// The length of the entries that may be begun by now while this batch is destaged, if those of
+    /// a whole batch may have `most`. An eighth is there at once, and the rest comes as the batch
+    /// goes on: so writes are slowed down to the pace of destages, and do not stand still at its
+    /// end.
+    pub(crate) fn allows(&self, most: Sectors) -> Sectors {
+        let left = self.ranges.len() + self.running.len();
+        let (done, size) = (self.size.saturating_sub(left) as u64, self.size.max(1) as u64);
+        let (most, part) = (most.get(), most.get() / 8);
+        Sectors::new(part + (most - part) * done / size)
+    }
+
     pub(crate) fn is_over(&self) -> bool {
         self.ranges.is_empty() && self.running.is_empty()
     }

@@ -167,9 +167,21 @@ impl Logs {
         self.commits.streams.as_ref().map_or(0, |log| log.part(PART).last())
     }
 
+    /// The length of the stream of writes.
+    pub(crate) fn length_of_writes(&self) -> Sectors {
+        let ring = self.commits.streams.as_ref().and_then(|log| log.get(PART));
+        ring.map_or(Sectors::ZERO, |ring| Sectors::new(ring.length()))
+    }
+
     /// Whether the stream of writes is filled beyond a quarter of its length.
     pub(crate) fn has_many_writes(&self) -> bool {
         self.commits.streams.as_ref().is_some_and(|log| log.part(PART).used() > log.part(PART).length() / 4)
+    }
+
+    /// Whether the members are being flushed, so that entries of writes may be forgotten.
+    pub(crate) fn flushes_for_writes(&self) -> bool {
+        let wants = self.commits.streams.as_ref().is_some_and(|log| log.part(PART).wants_flush());
+        wants && self.commits.flushing
     }
 
     /// Flushes the members, if that lets entries of writes be forgotten. Returns whether it began.

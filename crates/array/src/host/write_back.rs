@@ -171,8 +171,8 @@ impl Hosts {
     }
 
     /// Whether an entry of `length`, which is all that waits or the most that fits, is in pace with
-    /// what is being destaged. There must be room for all of it, or for a part of the stream that is
-    /// worth an entry.
+    /// what is being destaged. There must be room for all of it, or for a part of the stream that
+    /// is worth an entry.
     fn is_in_pace(&self, core: &Core, length: Sectors) -> bool {
         let (batch, all) = (&self.stage.batch, core.logs.length_of_writes().get());
         let worth = Sectors::new(all / WORTH_AN_ENTRY);

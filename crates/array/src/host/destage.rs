@@ -8,14 +8,14 @@ use crate::columns::Columns;
 use crate::core::Core;
 use crate::effect::Class;
 use crate::format::commit_entry::CommitPart;
-use crate::ids::JobId;
+use crate::ids::{HostId, JobId};
 use crate::job::Kind;
 use crate::log::found::FoundEntry;
 use crate::mode::Mode;
 use crate::plan::{Content, Expected, Source, Span, Target};
 use crate::request::{Operation, Request, Tag};
 use crate::signal::Signal;
-use crate::stage::{Range, Staged, Unread};
+use crate::stage::{Destage, Range, Staged, Unread};
 use crate::status::Event;
 
 impl Hosts {
@@ -163,9 +163,9 @@ impl Hosts {
     fn pump_destages(&mut self, core: &mut Core) -> bool {
         let running = self.stage.batch.running.len();
         if running < at_once(core)
-            && let Some(range) = self.stage.batch.ranges.pop_front()
+            && let Some(run) = self.stage.batch.next_run(core.cx.geometry.layout().stripe_data())
         {
-            self.start_destages(core, range);
+            self.start_destages(core, run);
             return true;
         }
         if !self.stage.batch.is_over() || self.stage.stuck.is_some() {
@@ -199,29 +199,78 @@ impl Hosts {
         (wanted || (idle || many) && !stops) && core.logs.flush_for_writes(&mut core.cx, &core.durable)
     }
 
-    /// Writes what is still to be destaged of a range to its place.
-    fn start_destages(&mut self, core: &mut Core, range: Range) {
+    /// Writes what is still to be destaged of a range to its place. Parts without a gap between
+    /// them are written together, so that a stripe of which all is staged is written as a whole.
+    fn start_destages(&mut self, core: &mut Core, run: Range) {
         let up_to = self.stage.batch.up_to;
-        let parts: Vec<Staged> =
-            self.stage.map.staged(range).filter(|staged| staged.entry <= up_to).collect();
-        for staged in parts {
-            core.cx.buffers.hold(staged.buffer);
-            let request = Request {
-                tag: Tag(0),
-                operation: Operation::Write { durable: false },
-                at: staged.range.from,
-                length: staged.range.length(),
-                buffer: Some(staged.buffer),
-            };
-            let host = self.insert(request, staged.start);
-            self.stage.batch.running.push((host, staged));
-            let entry = self.get(host);
-            (entry.jobs, entry.destages) = (1, true);
-            self.begin_write(core, host, request, Content::Host, false);
-            core.cx.signal(Signal::HostJobDone(host, Ok(())));
+        let parts: Vec<Staged> = self.stage.map.staged(run).filter(|staged| staged.entry <= up_to).collect();
+        for parts in parts.chunk_by(|one, next| one.range.to == next.range.from) {
+            if let [_only] = parts {
+                self.destage_one(core, parts[0]);
+            } else if !self.destage_copied(core, parts) {
+                parts.iter().for_each(|part| self.destage_one(core, *part));
+            }
         }
     }
+
+    /// Writes a part to its place, from the buffer in which it is staged.
+    fn destage_one(&mut self, core: &mut Core, part: Staged) {
+        core.cx.buffers.hold(part.buffer);
+        let destage = Destage { parts: vec![part], buffer: part.buffer, copied: Sectors::ZERO };
+        let host = self.insert_destage(destage, part.start);
+        self.write_destaged(core, host);
+    }
+
+    /// Copies parts behind one another, to be written together. Returns `false` if too much is
+    /// copied already.
+    fn destage_copied(&mut self, core: &mut Core, parts: &[Staged]) -> bool {
+        let length = parts.iter().fold(Sectors::ZERO, |sum, part| sum + part.range.length());
+        let most = Sectors::new(core.logs.length_of_writes().get() / MOST_COPIED);
+        if self.stage.batch.copied() + length > most {
+            return false;
+        }
+        let buffer = core.cx.buffers.take(length);
+        let destage = Destage { parts: parts.to_vec(), buffer, copied: length };
+        let host = self.insert_destage(destage, Sectors::ZERO);
+        let id = core.cx.jobs.start(Kind::StageCopy { host }, Class::Log);
+        for Staged { range, buffer: from, start, .. } in parts {
+            core.cx.buffers.hold(*from);
+            let job = core.cx.jobs.get_mut(id);
+            job.held.push(*from);
+            let to = Span::new(Source::Buffer(buffer), range.from - parts[0].range.from, range.length());
+            job.plan.xor(to, [Span::new(Source::Buffer(*from), *start, range.length())]);
+        }
+        let turn = core.cx.roster.turn();
+        core.cx.run(id, turn, None, &[]);
+        true
+    }
+
+    fn insert_destage(&mut self, destage: Destage, start: Sectors) -> HostId {
+        let range = destage.range();
+        let request = Request {
+            tag: Tag(0),
+            operation: Operation::Write { durable: false },
+            at: range.from,
+            length: range.length(),
+            buffer: Some(destage.buffer),
+        };
+        let host = self.insert(request, start);
+        self.stage.batch.running.push((host, destage));
+        let entry = self.get(host);
+        (entry.jobs, entry.destages) = (1, true);
+        host
+    }
+
+    /// What is destaged by `host` is in its buffer: it is written to its place.
+    pub(super) fn write_destaged(&mut self, core: &mut Core, host: HostId) {
+        let request = self.get(host).request;
+        self.begin_write(core, host, request, Content::Host, false);
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+    }
 }
+
+/// Copies that are made for destages take at most this part of the stream of writes (one half).
+const MOST_COPIED: u64 = 2;
 
 /// The most entries that are read at once.
 const READ_AT_ONCE: usize = 32;

@@ -71,6 +71,10 @@ impl Hosts {
             Kind::StageSums { host } => self.sums_done(core, id, host),
             Kind::StageEntry { number } => self.entry_done(core, id, number),
             Kind::StageLoad { number } => self.unread_done(core, id, number),
+            Kind::StageCopy { host } => {
+                core.cx.jobs.end(id);
+                self.write_destaged(core, host);
+            }
             Kind::StageRead { host } => {
                 core.cx.jobs.end(id);
                 core.cx.signal(Signal::HostJobDone(host, Ok(())));

@@ -16,7 +16,7 @@ use crate::mode::Mode;
 use crate::plan::{Source, Span};
 use crate::request::{Operation, Request, RequestError};
 use crate::signal::Signal;
-use crate::stage::{Range, Stage, Staged, Waiting};
+use crate::stage::{Destage, Range, Stage, Staged, Waiting};
 
 /// How long to wait before what could not be destaged is tried again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -313,11 +313,13 @@ impl Hosts {
 
     /// One of the array's own writes, which destages data, has ended.
     pub(super) fn destage_ended(&mut self, core: &mut Core, host: HostId, result: Result<(), RequestError>) {
-        let Some(Staged { range, entry, buffer, .. }) = self.stage.end_running(host) else { return };
+        let Some(Destage { parts, buffer, .. }) = self.stage.end_running(host) else { return };
         match result {
             Ok(()) => {
-                core.cx.counters.destaged += range.length().get();
-                self.stage.map.destaged(&mut core.cx.buffers, range, entry);
+                for Staged { range, entry, .. } in parts {
+                    core.cx.counters.destaged += range.length().get();
+                    self.stage.map.destaged(&mut core.cx.buffers, range, entry);
+                }
             }
             Err(_) => self.stage.stuck = Some(core.cx.now + RETRY),
         }

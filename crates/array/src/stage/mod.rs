@@ -15,7 +15,7 @@ mod map;
 
 use std::collections::VecDeque;
 
-use parlour_units::{Instant, Member, Sectors};
+use parlour_units::{Instant, Member, Sector, Sectors};
 
 use crate::buffer::BufferId;
 use crate::format::commit_entry::StagedWrite;
@@ -92,8 +92,25 @@ pub(crate) struct Batch {
     pub(crate) size: usize,
     /// The length of all entries that were begun since.
     pub(crate) admitted: Sectors,
-    /// Destages under way: each with its entry and its buffer.
-    pub(crate) running: Vec<(HostId, Staged)>,
+    /// Destages under way.
+    pub(crate) running: Vec<(HostId, Destage)>,
+}
+
+/// Staged parts that are written to their place together, one behind the other.
+#[derive(Debug)]
+pub(crate) struct Destage {
+    pub(crate) parts: Vec<Staged>,
+    /// Their content.
+    pub(crate) buffer: BufferId,
+    /// The length of the buffer, if it was made for this.
+    pub(crate) copied: Sectors,
+}
+
+impl Destage {
+    pub(crate) fn range(&self) -> Range {
+        let (first, last) = (&self.parts[0], &self.parts[self.parts.len() - 1]);
+        Range { from: first.range.from, to: last.range.to }
+    }
 }
 
 impl Batch {
@@ -102,12 +119,30 @@ impl Batch {
         *self = Batch { up_to, size: ranges.len(), ranges, ..Batch::default() };
     }
 
+    /// The next range, with those behind it without a gap up to the end of a stripe.
+    pub(crate) fn next_run(&mut self, stripe: Sectors) -> Option<Range> {
+        let mut run = self.ranges.pop_front()?;
+        let of = |at: Sector| at.from_start() / stripe;
+        let goes_on = |run: Range, next: &Range| next.from == run.to && of(next.from) == of(run.from);
+        while let Some(next) = self.ranges.front().filter(|next| goes_on(run, next)) {
+            run.to = next.to;
+            self.ranges.pop_front();
+        }
+        Some(run)
+    }
+
+    /// The length of what was copied for destages that are under way.
+    pub(crate) fn copied(&self) -> Sectors {
+        self.running.iter().fold(Sectors::ZERO, |sum, (_, destage)| sum + destage.copied)
+    }
+
     /// The length of the entries that may be begun by now while this batch is destaged, if those of
     /// a whole batch may have `most`. An eighth is there at once, and the rest comes as the batch
     /// goes on: so writes are slowed down to the pace of destages, and do not stand still at its
     /// end.
     pub(crate) fn allows(&self, most: Sectors) -> Sectors {
-        let left = self.ranges.len() + self.running.len();
+        let running = self.running.iter().map(|(_, destage)| destage.parts.len());
+        let left = self.ranges.len() + running.sum::<usize>();
         let (done, size) = (self.size.saturating_sub(left) as u64, self.size.max(1) as u64);
         let (most, part) = (most.get(), most.get() / 8);
         Sectors::new(part + (most - part) * done / size)
@@ -146,7 +181,7 @@ impl Stage {
     }
 
     /// The destage that `host` stands for has ended.
-    pub(crate) fn end_running(&mut self, host: HostId) -> Option<Staged> {
+    pub(crate) fn end_running(&mut self, host: HostId) -> Option<Destage> {
         take(&mut self.batch.running, host)
     }
 

@@ -21,6 +21,22 @@ impl Core {
         self.cx.effects.forget();
     }
 
+    /// A member that has no space or memory is not at fault, unless it no longer stands; or it is a
+    /// journal device that cannot write, which the array does without.
+    pub(crate) fn is_at_fault(&self, id: JobId, failure: &FailedAccess) -> bool {
+        let roster = &self.cx.roster;
+        let slot = roster.slot_of(failure.member);
+        let is_journal = slot.is_some_and(|slot| self.cx.geometry.is_for_journal(slot));
+        !roster.stands(failure.member) || is_journal && self.is_of_write(id, failure)
+    }
+
+    fn is_of_write(&self, id: JobId, failure: &FailedAccess) -> bool {
+        self.cx.jobs.get(id).actions().any(|action| match action {
+            Action::Write { member, at, .. } => (member, at) == (failure.member, failure.at),
+            _ => false,
+        })
+    }
+
     /// Abandons the array if `failures` show that a member had no space or memory for metadata that
     /// the job was to write. Returns whether it did.
     pub(crate) fn halt_unrecorded(&mut self, id: JobId, failures: &[FailedAccess]) -> bool {
@@ -29,13 +45,9 @@ impl Core {
             return false;
         }
         // (Flushes and reads that fail in this way leave nothing unwritten.)
-        let is_write = |failure: &FailedAccess| {
-            job.actions().any(|action| match action {
-                Action::Write { member, at, .. } => (member, at) == (failure.member, failure.at),
-                _ => false,
-            })
-        };
-        let unwritten = failures.iter().filter(|failure| failure.fault.is_of_space() && is_write(failure));
+        let unwritten = failures.iter();
+        let unwritten =
+            unwritten.filter(|failure| failure.fault.is_of_space() && self.is_of_write(id, failure));
         // (A spare without space is not needed.)
         let Some(slot) = { unwritten }.find_map(|failure| self.cx.roster.slot_of(failure.member)) else {
             return false;

@@ -282,9 +282,8 @@ impl Rooms {
         let core = &mut self.core;
         core.cx.release_buffers(id);
         let mut failures = std::mem::take(&mut core.cx.jobs.get_mut(id).failures);
-        // If the member no longer stands, its lack of space does not concern the array.
         for failure in failures.iter_mut().filter(|failure| failure.fault.is_of_space()) {
-            if !core.cx.roster.stands(failure.member) {
+            if core.is_at_fault(id, failure) {
                 failure.fault = Fault::Gone;
             }
         }

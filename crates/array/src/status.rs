@@ -147,8 +147,7 @@ pub enum Event {
 pub enum FailureCause {
     /// It did not answer, or refused to write.
     Gone,
-    /// It was being rebuilt, and could not read data that had been written to it; or it is a
-    /// journal device that could not write.
+    /// It was being rebuilt, and could not read data that had been written to it.
     Errors,
     /// Data that was written to it could not be read back.
     Unfaithful,

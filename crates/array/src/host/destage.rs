@@ -180,13 +180,10 @@ impl Hosts {
         let wanted = core.logs.unwanted_writes().is_some() || self.stage.is_full;
         let idle = !self.are_busy(core.cx.now);
         let many = core.logs.has_many_writes();
-        // (What the last batch has destaged is flushed before the next one: its entries take room.)
+        // (What the last batch has destaged is flushed while the next one goes on: its entries take
+        // room.)
         if many && core.logs.flush_for_writes(&mut core.cx, &core.durable) {
             return true;
-        }
-        let flushes = many && core.logs.flushes_for_writes();
-        if flushes {
-            return false;
         }
         if (wanted || idle || many || core.cx.mode == Mode::Stopping) && !self.stage.map.is_empty() {
             let up_to = core.logs.newest_writes();

@@ -113,9 +113,6 @@ impl Maintenance {
         match failure.fault {
             Fault::Gone => self.fail_member(core, failure.member, FailureCause::Gone),
             Fault::Truncated => self.fail_member(core, failure.member, FailureCause::Truncated),
-            Fault::NoSpace | Fault::Undurable if is_journal(core, failure.member) => {
-                self.fail_member(core, failure.member, FailureCause::Errors);
-            }
             Fault::NoSpace | Fault::Undurable => core.out_of_space(failure.member),
             // A block on the bad-block log is no new error of the member.
             Fault::Unreadable if is_listed(core, failure) => {}
@@ -279,11 +276,6 @@ fn fits(core: &Core, slot: Slot, info: &MemberInfo) -> Result<(), AdminError> {
         return Err(AdminError::TooSmall { has: info.length.bytes(), needs: needs.bytes() });
     }
     Ok(())
-}
-
-fn is_journal(core: &Core, member: Member) -> bool {
-    let slot = core.cx.roster.slot_of(member);
-    slot.is_some_and(|slot| core.cx.geometry.is_for_journal(slot))
 }
 
 fn is_listed(core: &Core, failure: &FailedAccess) -> bool {

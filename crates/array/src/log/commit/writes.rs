@@ -178,12 +178,6 @@ impl Logs {
         self.commits.streams.as_ref().is_some_and(|log| log.part(PART).used() > log.part(PART).length() / 4)
     }
 
-    /// Whether the members are being flushed, so that entries of writes may be forgotten.
-    pub(crate) fn flushes_for_writes(&self) -> bool {
-        let wants = self.commits.streams.as_ref().is_some_and(|log| log.part(PART).wants_flush());
-        wants && self.commits.flushing
-    }
-
     /// Flushes the members, if that lets entries of writes be forgotten. Returns whether it began.
     pub(crate) fn flush_for_writes(&mut self, cx: &mut Context, durable: &Durable) -> bool {
         let wants = self.commits.log().part(PART).wants_flush();

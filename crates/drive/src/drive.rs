@@ -362,7 +362,7 @@ impl Drive {
         let cached = self.electronics.buffer.caches_writes;
         let waits = self.written > now && !(cached && appends);
         let overheads = &self.electronics.overheads;
-        let second = overheads.second_write.clone();
+        let second = overheads.second_write;
         let second = second.filter(|_| self.last == Way::Write && !appends && !waits);
         let command = overheads.write.after(self.last);
         let (mechanics, data) = match &second {

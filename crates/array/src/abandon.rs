@@ -24,10 +24,14 @@ impl Core {
     /// A member that has no space or memory is not at fault, unless it no longer stands; or it is a
     /// journal device that cannot write, which the array does without.
     pub(crate) fn is_at_fault(&self, id: JobId, failure: &FailedAccess) -> bool {
-        let roster = &self.cx.roster;
-        let slot = roster.slot_of(failure.member);
-        let is_journal = slot.is_some_and(|slot| self.cx.geometry.is_for_journal(slot));
-        !roster.stands(failure.member) || is_journal && self.is_of_write(id, failure)
+        let writes_journal = self.is_on_journal(failure) && self.is_of_write(id, failure);
+        !self.cx.roster.stands(failure.member) || writes_journal
+    }
+
+    /// Whether the member is a journal device.
+    pub(crate) fn is_on_journal(&self, failure: &FailedAccess) -> bool {
+        let slot = self.cx.roster.slot_of(failure.member);
+        slot.is_some_and(|slot| self.cx.geometry.is_for_journal(slot))
     }
 
     fn is_of_write(&self, id: JobId, failure: &FailedAccess) -> bool {

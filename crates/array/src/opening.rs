@@ -171,7 +171,7 @@ impl Array {
             if !*force {
                 return Err(AssemblyError::AcknowledgedMayBeLost);
             }
-            if are_outdated(assembly, &found.writes) {
+            if are_outdated(assembly, &found.writes, &unread) {
                 found.writes = found.writes.cleared();
             }
         }
@@ -509,10 +509,12 @@ fn may_lack_writes(assembly: &Assembly, found: &FoundLog, unread: &[Slot]) -> bo
 /// If newer entries are missing: whether what was found may have been in its place, and overwritten
 /// there, long ago. That is so if the journal devices are missing, and what was found are entries
 /// that once went to members; or if it is of an earlier session.
-fn are_outdated(assembly: &Assembly, stream: &Found) -> bool {
+fn are_outdated(assembly: &Assembly, stream: &Found, unread: &[Slot]) -> bool {
+    let devices = assembly.geometry.layout().groups();
+    let hide = assembly.geometry.journals() > 0 && group_hides_entries(assembly, unread, stream, devices);
     let on_device = |slot: &Slot| assembly.geometry.is_for_journal(*slot);
     let newest_on_device = stream.entries.last().is_some_and(|newest| newest.slots.iter().any(on_device));
-    is_stream_damaged(assembly, stream) || assembly.geometry.journals() > 0 && !newest_on_device
+    is_stream_damaged(assembly, stream) || hide && !newest_on_device
 }
 
 fn is_stream_damaged(assembly: &Assembly, stream: &Found) -> bool {
@@ -525,21 +527,23 @@ fn is_stream_damaged(assembly: &Assembly, stream: &Found) -> bool {
 /// (A group without so many members is not opened, and of members that were excluded no entries are
 /// needed. An array does without all of its journal devices.)
 fn hides_entries(assembly: &Assembly, unread: &[Slot], stream: &Found) -> bool {
+    (0..assembly.geometry.commit_groups()).any(|group| group_hides_entries(assembly, unread, stream, group))
+}
+
+/// The same for a group of places.
+fn group_hides_entries(assembly: &Assembly, unread: &[Slot], stream: &Found, group: u16) -> bool {
     let (gone, geometry) = (gone(assembly), &assembly.geometry);
     let is_unread =
         |slot: &Slot| !gone.contains(slot) && (unread.contains(slot) || stream.hidden.contains(slot));
-    let hides = |group: u16| {
-        let slots = || geometry.commit_slots_of(group);
-        let state = |slot: &Slot| assembly.superblock.table[slot.as_usize()].state;
-        let missing = |slot: &Slot| match geometry.is_for_journal(*slot) {
-            true => gone.contains(slot) && entries_on(state(slot)).is_none_or(|last| stream.newest <= last),
-            false => gone.contains(slot),
-        };
-        let hidden = slots().filter(|slot| missing(slot) || is_unread(slot)).count();
-        let counts = |slot: &Slot| geometry.is_for_journal(*slot) || is_unread(slot);
-        slots().any(|slot| counts(&slot)) && hidden >= usize::from(geometry.commit_copies())
+    let slots = || geometry.commit_slots_of(group);
+    let state = |slot: &Slot| assembly.superblock.table[slot.as_usize()].state;
+    let missing = |slot: &Slot| match geometry.is_for_journal(*slot) {
+        true => gone.contains(slot) && entries_on(state(slot)).is_none_or(|last| stream.newest <= last),
+        false => gone.contains(slot),
     };
-    (0..geometry.commit_groups()).any(hides)
+    let hidden = slots().filter(|slot| missing(slot) || is_unread(slot)).count();
+    let counts = |slot: &Slot| geometry.is_for_journal(*slot) || is_unread(slot);
+    slots().any(|slot| counts(&slot)) && hidden >= usize::from(geometry.commit_copies())
 }
 
 /// Whether a member is long enough to have superblocks. If so, the caller can read

@@ -6,7 +6,9 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::Consistency;
-use parlour_array::{Action, AssemblyError, Effect, Event, LogCreation, MemberInfo, Mode, Operation};
+use parlour_array::{
+    Action, AssemblyError, CommitPart, Effect, Event, Fault, LogCreation, MemberInfo, Mode, Operation,
+};
 use parlour_units::{Member, Sectors, Slot};
 
 const DEVICES: [u16; 2] = [5, 6];
@@ -257,6 +259,46 @@ fn a_journal_device_without_space_is_lost() {
         assert_eq!((world.array.mode(), state(&world, 6)), (Mode::Serving, "failed"));
         check(&mut world.crash(false).unwrap(), &new);
     }
+}
+
+/// Regression test. It was kept, and the array became read-only.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_journal_device_that_makes_nothing_durable_for_lack_of_space_is_lost() {
+    for setup in all() {
+        let mut world = begun(&setup);
+        world.disk_at(6).durable_writes_fail = Some(Fault::Undurable);
+        let new = contents(10);
+        for (at, new) in (0..).zip(&new) {
+            write(&mut world, at * 100, new);
+        }
+        assert_eq!((world.array.mode(), state(&world, 6)), (Mode::Serving, "failed"));
+        check(&mut world.crash(false).unwrap(), &new);
+    }
+}
+
+/// Regression test. With force, what members rightly had was dropped with what devices had.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn with_force_what_members_hold_stays_where_devices_hide_nothing() {
+    let mut world = begun(&write_back());
+    fail(&mut world, 6);
+    world.settle();
+    let new = contents(10);
+    for (at, new) in (0..).zip(&new) {
+        write(&mut world, at * 100, new);
+    }
+    // (Blocks behind the newest entry on four members, and the fifth is missing.)
+    let (start, length) = world.array.geometry().commit_part(CommitPart::Writes);
+    let used = world.array.status().journal.unwrap().streams[2].used.get() / 512;
+    for slot in 0..4 {
+        let next = start.get() + (used + 8) % length.get();
+        world.disk_at(slot).unreadable.insert(next);
+    }
+    world.disk_at(4).dead = true;
+    let mut world = match world.crash(true) {
+        Ok(world) => world,
+        Err(error) => panic!("{error}"),
+    };
+    check(&mut world, &new);
 }
 
 #[cfg_attr(not(feature = "planted-bugs"), test)]

@@ -306,6 +306,24 @@ fn journal_devices_are_shown_lost_and_replaced() {
     served.stop();
 }
 
+/// Regression test. The server took the members of the file only, and excluded the devices.
+#[test]
+fn journal_devices_are_taken_from_a_file_and_from_the_directory_of_up() {
+    let bench = Workbench::new();
+    std::fs::create_dir(bench.path("devices")).expect("a directory");
+    let file = "members = [\"m0\", \"m1\", \"m2\"]\njournals = [\"devices/j0\", \"devices/j1\"]\n";
+    std::fs::write(bench.path("array.toml"), file).expect("a file");
+    bench.succeed("create --config array.toml --size 64MiB");
+    let served = bench.serve("serve --config array.toml --unix nbd.sock");
+    assert!(bench.succeed("status -a m0").contains("on 2 journal devices"));
+    served.stop();
+    for _ in 0..2 {
+        let served = bench.serve("up --dir up -m 3 -s 64MiB --journal up/j0 --journal up/j1");
+        assert!(bench.succeed("status -a up").contains("on 2 journal devices"));
+        served.stop();
+    }
+}
+
 #[test]
 fn a_member_that_comes_back_is_rebuilt_only_in_what_it_has_missed() {
     let bench = Workbench::new();

@@ -197,7 +197,7 @@ impl Hosts {
     }
 
     /// Writes what is still to be destaged of a range to its place. Parts without a gap between
-    /// them are written together, so that a stripe of which all is staged is written as a whole.
+    /// them are written together.
     fn start_destages(&mut self, core: &mut Core, run: Range) {
         let up_to = self.stage.batch.up_to;
         let parts: Vec<Staged> = self.stage.map.staged(run).filter(|staged| staged.entry <= up_to).collect();

@@ -3,10 +3,10 @@
 //!
 //! The commit log has a stream of records and one of the intents of reintegrations, and with
 //! write-back one of writes. Each member has an area for each. An entry goes to f + 1 members of
-//! one parity group, where f members may be lost: those with the least to do ([`places`]). While
-//! one entry is being written, all new records wait and are written together in the next entry: one
-//! sequential write for many records. Later the records reach their region's log in whole segments,
-//! as they do without a commit log.
+//! one parity group (or f + 1 journal devices), where f members may be lost: those with the least
+//! to do ([`places`]). While one entry is being written, all new records wait and are written
+//! together in the next entry: one sequential write for many records. Later the records reach their
+//! region's log in whole segments, as they do without a commit log.
 //!
 //! Invariants:
 //! - A stream has one entry being written at a time, so records become durable in their order. It

@@ -124,6 +124,12 @@ impl Maintenance {
     /// the member is under way and succeeds, that success means nothing. If the member has to be
     /// kept, its unflushed writes may be lost.
     pub(crate) fn note_undurable(&mut self, core: &mut Core, failure: &FailedAccess) {
+        let mut failure = *failure;
+        // (The array does without a journal device that has no space.)
+        if failure.fault.is_of_space() && core.is_on_journal(&failure) {
+            failure.fault = Fault::Gone;
+        }
+        let failure = &failure;
         self.note_failure(core, failure);
         let roster = &mut core.cx.roster;
         if roster.slot_of(failure.member).is_some() && roster.note_flush_failed(failure.member) {

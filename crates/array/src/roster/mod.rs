@@ -1,7 +1,8 @@
 //! The roster: which members are in which slots, and their state.
 //!
-//! A *slot* is a column of the layout; a *member* is a device, as the driver numbered it. They have
-//! the same number until a spare or a replacement takes a failed member's slot.
+//! A *slot* is a column of the layout, or for a journal device; a *member* is a device, as the
+//! driver numbered it. They have the same number until a spare or a replacement takes a failed
+//! member's slot.
 //!
 //! The roster holds facts and decides nothing: `maintenance/membership.rs` decides which member is
 //! excluded.

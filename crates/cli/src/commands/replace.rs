@@ -19,7 +19,7 @@ use crate::failure::Failure;
 pub(crate) struct Options {
     /// The number of the member to be replaced, as `parlour status` shows it
     member: u16,
-    /// A file or block device, as long as the other members
+    /// A file or block device, as long as the other members (or other journal devices)
     path: PathBuf,
     /// Overwrite what is on it, and go on even if data that only the old member holds is lost
     #[arg(long)]

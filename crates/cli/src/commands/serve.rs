@@ -42,7 +42,8 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let file = ConfigFile::load(options.config.as_deref())?;
-    let named = if options.members.is_empty() { &file.members } else { &options.members };
+    let of_file = || file.members.iter().chain(&file.journals).cloned().collect();
+    let named: Vec<PathBuf> = if options.members.is_empty() { of_file() } else { options.members.clone() };
     if named.is_empty() {
         return Err(Failure::NoMembers("serve"));
     }
@@ -50,7 +51,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let timeouts = options.timeouts.clone().or(file.timeouts);
     let looks = Looks::new(timeouts.access_timeout());
     let open = parlour_engine::open(&OpenRequest {
-        members: await_members(named, timeouts.wait(), &looks, console)?,
+        members: await_members(&named, timeouts.wait(), &looks, console)?,
         read_only: options.read_only,
         force: options.force,
         tuning: options.tuning.clone().or(file.tuning).tuning()?,
@@ -65,6 +66,6 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     };
     let read_only = options.read_only;
     let (settings, timeouts) = (&serving, &timeouts);
-    let serving = Serving { settings, timeouts, named, directory, read_only, any_port: false };
+    let serving = Serving { settings, timeouts, named: &named, directory, read_only, any_port: false };
     Ok(Service::new(open, &serving)?.run(console, |_| String::new())?)
 }

@@ -53,7 +53,11 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let tuning = options.tuning.tuning()?;
     let mut named = vec![options.dir.clone()];
     if options.dir.is_dir() {
-        named.extend(options.journals.iter().cloned());
+        // (Those in the directory are found there.)
+        let directory = options.dir.canonicalize().ok();
+        let inside =
+            |path: &&PathBuf| path.canonicalize().ok().and_then(|path| Some(path.parent()?.to_owned()));
+        named.extend(options.journals.iter().filter(|path| inside(path) != directory).cloned());
     }
     let named = &named[..];
     let looks = Looks::new(options.timeouts.access_timeout());

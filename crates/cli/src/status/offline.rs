@@ -206,7 +206,7 @@ fn others(assembly: &Assembly, candidates: &[Candidate]) -> Vec<OfflineMember> {
 
 /// The verdict on an array that is not served.
 fn judge(offline: &Offline) -> Verdict {
-    let findings = [idle_absent(offline), idle_unclean(offline)];
+    let findings = [idle_absent(offline), idle_unclean(offline), idle_journals(offline)];
     let active = devices(offline.members.len(), offline.journals.len());
     let well = format!("not served; it was shut down cleanly, and all its {active} are there");
     Verdict::from_findings(findings.into_iter().flatten().collect(), &well)
@@ -229,6 +229,17 @@ fn idle_absent(offline: &Offline) -> Option<Finding> {
             reason: format!("{told}, which is more than the array survives: it cannot be served"),
             remedy: Some("name the missing members too, or bring them back".to_owned()),
         },
+    })
+}
+
+/// After a crash the journal devices are needed: what was acknowledged may stand there alone.
+fn idle_journals(offline: &Offline) -> Option<Finding> {
+    let missing = offline.journals.iter().filter(|journal| journal.state == "missing").count();
+    let needed = !offline.is_clean() && missing > usize::from(offline.fault_tolerance);
+    needed.then(|| Finding {
+        health: Health::AtRisk,
+        reason: "the journal devices that are missing may hold what was written last".to_owned(),
+        remedy: Some("name them too, or bring them back, before it is served".to_owned()),
     })
 }
 

@@ -44,7 +44,7 @@ fn well(account: &Account) -> String {
         0 => String::new(),
         count => format!(", and so are {}", counted(count as u64, "journal device")),
     };
-    format!("{members}{}{journals}{repaired}", survives(account))
+    format!("{members}{journals}{}{repaired}", survives(account))
 }
 
 fn survives(account: &Account) -> String {
@@ -209,7 +209,8 @@ fn progress(task: Option<Task>) -> String {
 fn journals(account: &Account, naming: &str) -> Option<Finding> {
     let absent: Vec<&MemberAccount> =
         account.journals.iter().filter(|journal| journal.state != "active").collect();
-    let first = absent.first()?;
+    let failed = absent.iter().find(|journal| journal.state == "failed");
+    absent.first()?;
     let names: Vec<String> = absent.iter().map(|journal| format!("{}", journal.slot)).collect();
     let (devices, are) = if absent.len() == 1 { ("device", "is") } else { ("devices", "are") };
     let members = match account.journal.as_ref().is_some_and(|journal| journal.on_devices) {
@@ -222,7 +223,8 @@ fn journals(account: &Account, naming: &str) -> Option<Finding> {
             "journal {devices} {} {are} not active: no data is lost, {members}",
             names.join(", ")
         ),
-        remedy: Some(format!("replace it with 'parlour replace {} NEW-DEVICE{naming}'", first.slot)),
+        remedy: failed
+            .map(|one| format!("replace it with 'parlour replace {} NEW-DEVICE{naming}'", one.slot)),
     })
 }
 

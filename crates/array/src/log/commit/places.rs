@@ -31,9 +31,15 @@ pub(in crate::log) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> 
     // A group with fewer members than an entry needs is the last choice.
     let rank = |loads: &Vec<(bool, u32, u64, Slot)>| {
         let any_full = loads.iter().any(|load| load.0);
-        let on_members = loads.iter().any(|(.., slot)| !cx.geometry.is_for_journal(*slot));
+        let on_devices = loads.iter().any(|(.., slot)| cx.geometry.is_for_journal(*slot));
+        // (Devices that are too few are the last choice: an opening does without them.)
+        let choice = match (on_devices, loads.len() == copies(cx)) {
+            (true, true) => 0,
+            (false, _) => 1,
+            (true, false) => 2,
+        };
         let longest_queue = loads.iter().map(|load| load.1).max();
-        (copies(cx) - loads.len(), any_full, on_members, longest_queue)
+        (copies(cx) - loads.len(), any_full, choice, longest_queue)
     };
     let groups = (0..cx.geometry.commit_groups()).map(of_group);
     let best = groups.min_by_key(rank);

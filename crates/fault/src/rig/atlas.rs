@@ -31,6 +31,13 @@ impl Rig<'_> {
                 self.is_serving() && !self.is_full() && self.can_do_without(slot)
             }
             // A repair needs free space.
+            // A journal device that cannot write is lost, and a second one could be before the tester
+            // learns of the first.
+            Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation
+                if slot > self.geometry.members() =>
+            {
+                false
+            }
             Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
                 self.serves() && self.is_sound() && !self.world.disks().iter().any(Disk::ails)
             }

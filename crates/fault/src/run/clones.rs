@@ -86,7 +86,9 @@ impl Clones {
         }
         let start = rig.geometry.data_start().get();
         let data = start..start + rig.geometry.stored().layout.length;
-        let lacks = !copy.holds_the_same(original, data);
+        // (After a stop nothing that counts is on a journal device.)
+        let holds_data = !rig.geometry.is_for_journal(Slot::new(slot));
+        let lacks = holds_data && !copy.holds_the_same(original, data);
         shelf.note(|| format!("disk {disk} is its copy, which lacks something: {lacks}"));
         shelf.disks_mut()[disk] = copy;
         Some(Put { slot, disk, lacks })

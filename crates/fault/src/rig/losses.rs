@@ -18,7 +18,11 @@ impl Rig<'_> {
         let Failed { ask, range, error, .. } = failed;
         match error {
             RequestError::Stopping => matches!(self.mode(), Mode::Stopping | Mode::Stopped),
-            RequestError::NoSpace => self.status().counters.out_of_space,
+            // (An array that finds no copy of an acknowledged write any more halts.)
+            RequestError::NoSpace => {
+                let halted = self.limits.beyond && self.mode() == Mode::Halted;
+                halted || self.status().counters.out_of_space
+            }
             RequestError::NotFast => matches!(ask, Ask::Zero { fast_only: true, .. }),
             RequestError::Lost => self.may_be_lost(*range, ask.is_durable()),
             RequestError::ReadOnly

@@ -342,8 +342,11 @@ impl StoredGeometry {
     /// The least length of what stands in `slot`.
     pub(crate) fn least_length(&self, slot: Slot) -> Sectors {
         let journal = (self.members()..self.members() + self.journals).contains(&slot.get());
-        let data = if journal { 0 } else { self.layout.length };
-        Sectors::new(self.data_start + data) + ALIGNMENT
+        match journal {
+            // (Where units float, the data area begins at a cylinder. The superblock must not.)
+            true => Sectors::new(self.data_start).round_up(ALIGNMENT) + ALIGNMENT,
+            false => Sectors::new(self.data_start + self.layout.length) + ALIGNMENT,
+        }
     }
 
     /// The usual name of the organization.

@@ -30,9 +30,8 @@ impl Rig<'_> {
             Fault::LatentError | Fault::TransientError => {
                 self.is_serving() && !self.is_full() && self.can_do_without(slot)
             }
-            // A repair needs free space.
-            // A journal device that cannot write is lost, and a second one could be before the tester
-            // learns of the first.
+            // A repair needs free space. A journal device that cannot write is lost, and a second
+            // one could be before the tester learns of the first.
             Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation
                 if slot > self.geometry.members() =>
             {

@@ -7,7 +7,9 @@
 //! next opening handles it as usual.
 
 use crate::core::Core;
-use crate::effect::{Action, Class};
+use parlour_units::{Member, Slot};
+
+use crate::effect::{Action, Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::mode::Mode;
@@ -21,17 +23,31 @@ impl Core {
         self.cx.effects.forget();
     }
 
-    /// A member that has no space or memory is not at fault, unless it no longer stands; or it is a
-    /// journal device that cannot write, which the array does without.
-    pub(crate) fn is_at_fault(&self, id: JobId, failure: &FailedAccess) -> bool {
-        let writes_journal = self.is_on_journal(failure) && self.is_of_write(id, failure);
-        !self.cx.roster.stands(failure.member) || writes_journal
+    /// Members that have no space or memory for an access are not at fault. Two kinds count as gone
+    /// all the same: those that stand no more, and journal devices that cannot write, which the
+    /// array does without.
+    pub(crate) fn blame_for_space(&self, id: JobId, failures: &mut [FailedAccess]) {
+        let mut lost = Vec::new();
+        for failure in failures.iter_mut().filter(|failure| failure.fault.is_of_space()) {
+            let stands = self.cx.roster.stands(failure.member);
+            if !stands || self.is_of_write(id, failure) && self.does_without(failure.member, &mut lost) {
+                failure.fault = Fault::Gone;
+            }
+        }
     }
 
-    /// Whether the member is a journal device.
-    pub(crate) fn is_on_journal(&self, failure: &FailedAccess) -> bool {
-        let slot = self.cx.roster.slot_of(failure.member);
-        slot.is_some_and(|slot| self.cx.geometry.is_for_journal(slot))
+    /// Whether `member` is a journal device of which no entry needs the copy, if those in `lost`
+    /// are lost as well. If so, it is added to these. (A lack of space or memory may hit all
+    /// devices at once.)
+    pub(crate) fn does_without(&self, member: Member, lost: &mut Vec<Slot>) -> bool {
+        let slot = self.cx.roster.slot_of(member).filter(|slot| self.cx.geometry.is_for_journal(*slot));
+        let Some(slot) = slot else { return false };
+        lost.push(slot);
+        let without = !self.logs.need_some_of(lost);
+        if !without {
+            lost.pop();
+        }
+        without
     }
 
     fn is_of_write(&self, id: JobId, failure: &FailedAccess) -> bool {

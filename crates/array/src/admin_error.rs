@@ -6,7 +6,7 @@ use parlour_units::{Bytes, Slot};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdminError {
     /// There is no such slot.
-    #[error("the array has no {0}; it has members 0 to {1}")]
+    #[error("the array has no {0}; members and journal devices are numbered from 0 to {1}")]
     NoSuchMember(Slot, u16),
     /// The array would lose data without this member.
     #[error("{0} cannot be failed: the array would lose data, because nothing can take over what it holds")]

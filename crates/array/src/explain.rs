@@ -280,9 +280,10 @@ impl<'a> Case<'a> {
         fragments: &[Fragment],
     ) -> Vec<String> {
         let mut notes = Vec::new();
+        let places = if self.geometry.journals() > 0 { "journal devices" } else { "members" };
         if self.geometry.writes_back() {
             notes.push(format!(
-                "if it is short, the write is acknowledged before all this, when its data is durable in the commit log, on {} members; \
+                "if it is short, the write is acknowledged before all this, when its data is durable in the commit log, on {} {places}; \
                  this follows later, with many others in the order of their places",
                 self.geometry.commit_copies()
             ));
@@ -296,7 +297,7 @@ impl<'a> Case<'a> {
                 _ => "new data is written, its records and the checksums of old and new are",
             };
             notes.push(format!(
-                "before {records} made durable in the commit log, on {copies} members with little to do, in one access to each \
+                "before {records} made durable in the commit log, on {copies} {places} with little to do, in one access to each \
                  for all writes that wait"
             ));
         } else if method.is_some_and(LogMethod::is_bare) {

@@ -23,6 +23,8 @@ impl Array {
         let worst =
             (0..geometry.members()).map(|slot| missing_beside(core, Slot::new(slot))).max().unwrap_or(0);
         let tolerance = geometry.fault_tolerance();
+        let mut members = member_statuses(core);
+        let journals = members.split_off(geometry.members().into());
         Status {
             name: durable.name().to_owned(),
             identity: cx.identity.to_string(),
@@ -42,8 +44,8 @@ impl Array {
             spare_redundancy: tolerance.saturating_sub(worst),
             fault_tolerance: tolerance,
             lost: !geometry.survives(|slot| durable.known_state(cx, slot) != SlotState::Active),
-            journals: member_statuses(core).split_off(geometry.members().into()),
-            members: member_statuses(core).into_iter().take(geometry.members().into()).collect(),
+            members,
+            journals,
             spares: cx.roster.spares().iter().map(|member| member.get()).collect(),
             rebuild: maintenance.rebuild_task(cx),
             resync: maintenance.resync_task(cx, durable),

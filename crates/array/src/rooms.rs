@@ -282,11 +282,7 @@ impl Rooms {
         let core = &mut self.core;
         core.cx.release_buffers(id);
         let mut failures = std::mem::take(&mut core.cx.jobs.get_mut(id).failures);
-        for failure in failures.iter_mut().filter(|failure| failure.fault.is_of_space()) {
-            if core.is_at_fault(id, failure) {
-                failure.fault = Fault::Gone;
-            }
-        }
+        core.blame_for_space(id, &mut failures);
         if core.halt_unrecorded(id, &failures) {
             return;
         }

@@ -444,6 +444,37 @@ fn a_block_that_cannot_be_read_is_written_anew_if_its_content_is_recorded() {
     assert_eq!(world.array.status().unreadable.get(), 0);
 }
 
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn staged_writes_in_a_row_are_destaged_together() {
+    let mut world = World::new(&setup(), SEED);
+    world.settle();
+    let start = world.array.geometry().data_start();
+    let new: Vec<Vec<u8>> = (0..8).map(|seed| payload(&mut Random(seed), 1)).collect();
+    for (at, new) in (0..).zip(&new) {
+        world.do_now(Operation::Write { durable: true }, at, 1, Some(new)).0.unwrap();
+    }
+    let (mut seen, mut reads) = (BTreeSet::new(), 0);
+    loop {
+        for effect in &world.pending {
+            let of_data = matches!(effect.action, Action::Read { at, .. } if at >= start);
+            reads += u64::from(seen.insert(effect.id.get()) && of_data);
+        }
+        if world.array.status().counters.destaged == 8 {
+            break;
+        }
+        if !world.step() {
+            let due = world.array.poll_timeout().expect("something is staged");
+            world.now = world.now.max(due);
+            world.array.handle_timeout(world.now);
+            world.drain();
+        }
+    }
+    assert_eq!(reads, 1, "the old data of all is read in one access");
+    for (at, new) in (0..).zip(&new) {
+        assert_eq!(world.read_now(at, 1).unwrap(), *new);
+    }
+}
+
 /// After a crash with the loss of a member: blocks of another member's commit log cannot be read.
 #[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_block_of_the_commit_log_that_cannot_be_read_costs_nothing_where_no_entry_can_be_the_newest() {

@@ -125,8 +125,7 @@ impl Maintenance {
     /// kept, its unflushed writes may be lost.
     pub(crate) fn note_undurable(&mut self, core: &mut Core, failure: &FailedAccess) {
         let mut failure = *failure;
-        // (The array does without a journal device that has no space.)
-        if failure.fault.is_of_space() && core.is_on_journal(&failure) {
+        if failure.fault.is_of_space() && core.does_without(failure.member, &mut Vec::new()) {
             failure.fault = Fault::Gone;
         }
         let failure = &failure;

@@ -70,6 +70,13 @@ pub enum Note {
         /// What is wrong.
         error: SuperblockError,
     },
+    /// A journal device was excluded, or missed a session.
+    StaleJournal {
+        /// Its path.
+        path: PathBuf,
+        /// Its slot.
+        slot: Slot,
+    },
     /// The slot has no member.
     Missing {
         /// The slot.
@@ -125,6 +132,12 @@ impl fmt::Display for Note {
                 f,
                 "{}: was {slot} and is stale, because the array was used without it; it is left out (to use it \
                  again, replace {slot} with it: if it was whole, only what it missed is rebuilt)",
+                path.display()
+            ),
+            Note::StaleJournal { path, slot } => write!(
+                f,
+                "{}: was {slot}, a journal device, and is stale; it is left out (to use it again, replace {slot} with it \
+                 and --force: what it holds is not needed)",
                 path.display()
             ),
             Note::Foreign { path, array } => {
@@ -214,7 +227,13 @@ pub(super) fn of_verdict(verdict: &Verdict, assembly: &Assembly, found: &Found) 
     let slots = assembly.geometry.slots().count();
     match verdict {
         Verdict::Member(_) | Verdict::Spare => None,
-        Verdict::Stale(slot) | Verdict::Older(slot) => Some(Note::Stale { path, slot: Slot::new(*slot) }),
+        Verdict::Stale(slot) | Verdict::Older(slot) => {
+            let slot = Slot::new(*slot);
+            Some(match assembly.geometry.is_for_journal(slot) {
+                true if slot.as_usize() < slots => Note::StaleJournal { path, slot },
+                _ => Note::Stale { path, slot },
+            })
+        }
         Verdict::Foreign => {
             let superblock = found.input().superblock().ok()?;
             Some(Note::Foreign { path, array: format!("'{}' ({})", superblock.name, superblock.array) })

@@ -202,7 +202,9 @@ fn retained(tuning: &Tuning, geometry: &Geometry) -> Bytes {
     } else {
         parlour_units::Sectors::ZERO
     };
-    // A write that is staged takes at least half of its buffer.
-    let staged = geometry.commit_part(CommitPart::Writes).1 * 2;
+    // A write that is staged takes at least half of its buffer; and copies that are destaged
+    // together take half of the stream's length.
+    let writes = geometry.commit_part(CommitPart::Writes).1;
+    let staged = writes * 2 + parlour_units::Sectors::new(writes.get() / 2);
     (tuning.host_memory + tuning.scratch_memory + tuning.preread_cache + logs + staged).bytes()
 }

@@ -30,13 +30,7 @@ impl Rig<'_> {
             Fault::LatentError | Fault::TransientError => {
                 self.is_serving() && !self.is_full() && self.can_do_without(slot)
             }
-            // A repair needs free space. A journal device that cannot write is lost, and a second
-            // one could be before the tester learns of the first.
-            Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation
-                if slot > self.geometry.members() =>
-            {
-                false
-            }
+            // A repair needs free space.
             Fault::OutOfSpace | Fault::OutOfAllSpace | Fault::Starvation => {
                 self.serves() && self.is_sound() && !self.world.disks().iter().any(Disk::ails)
             }

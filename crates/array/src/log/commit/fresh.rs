@@ -11,7 +11,7 @@ use crate::format::commit_entry::{CommitPart, EntryContent};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
-use crate::log::commit::logs::{Copy, EntryName};
+use crate::log::commit::logs::{Copy, EntryName, Stream};
 use crate::log::commit::places::{further_places, is_exposed, places};
 use crate::plan::{Source, Span, Strategy};
 use crate::signal::Signal;
@@ -179,18 +179,26 @@ impl Logs {
         }
     }
 
-    /// The journal device in `slot` is about to be failed. Returns the number of the last entry
-    /// that it may have.
+    /// A journal device is about to be failed. Returns the number of the last entry that it may
+    /// have.
     pub(crate) fn leave_journal(&mut self) -> u64 {
         self.commits.number_apart()
     }
 
     /// Whether what is still to be read from entries that were found stands in `slot` alone.
     pub(crate) fn reads_alone_from(&self, slot: Slot) -> bool {
-        let Some(log) = &self.commits.streams else { return false };
-        let reads = log.unread_writes || self.recoveries.left > 0;
-        let mut entries = log.all().iter().flat_map(|stream| stream.ring.places());
-        reads && entries.any(|(_, slots)| slots == [slot])
+        let unread = self.commits.streams.as_ref().is_some_and(|log| log.unread_writes);
+        (unread || self.recoveries.left > 0) && self.need_some_of(&[slot])
+    }
+
+    /// Whether an entry that counts, or the newest of a stream, which tells which ones count,
+    /// stands in no other slots than these.
+    pub(crate) fn need_some_of(&self, these: &[Slot]) -> bool {
+        let only_there = |slots: &[Slot]| !slots.is_empty() && slots.iter().all(|slot| these.contains(slot));
+        let mut streams = self.commits.streams.iter().flat_map(|log| log.all());
+        streams.any(|Stream { ring, .. }| {
+            only_there(ring.last_slots()) || ring.places().any(|(_, slots)| only_there(slots))
+        })
     }
 
     /// All entries of writes that were found are in memory.

@@ -388,7 +388,7 @@ fn what_would_lose_data_is_refused_by_the_server() {
     bench.succeed("fail 0 -a .");
     for (arguments, told) in [
         ("fail 1 -a .", "member 1 cannot be failed"),
-        ("fail 9 -a .", "the array has no member 9; it has members 0 to 2"),
+        ("fail 9 -a .", "the array has no member 9; members and journal devices are numbered from 0 to 2"),
         ("fail 0 -a .", "member 0 is failed already"),
         ("remove 1 -a .", "member 1 is active; fail it first"),
         ("rebuild -a .", "no spare to rebuild onto"),

@@ -106,6 +106,10 @@ pub struct Tuning {
     pub maintenance_depth: u32,
     /// The same number while hosts wait.
     pub maintenance_depth_busy: u32,
+    /// The number of destages at once for each member (write-back). Members that choose the nearest
+    /// access among those that wait gain by more; with members that do not, entries wait behind
+    /// them.
+    pub destage_depth: u32,
     /// Rebuild makes its frontier durable each time it has written this much to the member, in
     /// sectors.
     pub checkpoint: Sectors,
@@ -159,6 +163,7 @@ impl Default for Tuning {
             clean_after: Duration::from_secs(5),
             maintenance_depth: 16,
             maintenance_depth_busy: 1,
+            destage_depth: 16,
             checkpoint: mib(256),
             fence: None,
             session_records: 1 << 38,

@@ -216,6 +216,7 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
         creation.log.writes = apart.pick(&lengths).map(Sectors::new);
         let devices = [0, 0, 0, 0, 0, 0, 2, 3];
         creation.log.journals = apart.pick(&devices);
+        tuning.destage_depth = apart.pick(&[16, 16, 4, 1]);
     }
 }
 

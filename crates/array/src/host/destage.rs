@@ -274,5 +274,5 @@ const READ_AT_ONCE: usize = 32;
 
 /// The most destages at once.
 fn at_once(core: &Core) -> usize {
-    usize::from(core.cx.geometry.members()) * 16
+    usize::from(core.cx.geometry.members()).saturating_mul(core.cx.tuning.destage_depth as usize)
 }

@@ -32,6 +32,8 @@ struct Plain {
     clean_after: u64,
     maintenance_depth: u32,
     maintenance_depth_busy: u32,
+    #[serde(default = "destage_depth")]
+    destage_depth: u32,
     checkpoint: u64,
     bitmap: bool,
     #[serde(default)]
@@ -42,6 +44,10 @@ struct Plain {
 
 fn session_records() -> u64 {
     Tuning::default().session_records
+}
+
+fn destage_depth() -> u32 {
+    Tuning::default().destage_depth
 }
 
 fn segment_gap() -> u64 {
@@ -73,6 +79,7 @@ pub(super) fn serialize<S: Serializer>(tuning: &Tuning, serializer: S) -> Result
         clean_after: tuning.clean_after.nanoseconds(),
         maintenance_depth: tuning.maintenance_depth,
         maintenance_depth_busy: tuning.maintenance_depth_busy,
+        destage_depth: tuning.destage_depth,
         checkpoint: tuning.checkpoint.get(),
         bitmap: tuning.bitmap,
         fence: tuning.fence.map(Duration::nanoseconds),
@@ -105,6 +112,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         clean_after: Duration::from_nanoseconds(plain.clean_after),
         maintenance_depth: plain.maintenance_depth,
         maintenance_depth_busy: plain.maintenance_depth_busy,
+        destage_depth: plain.destage_depth,
         checkpoint: Sectors::new(plain.checkpoint),
         bitmap: plain.bitmap,
         fence: plain.fence.map(Duration::from_nanoseconds),

@@ -51,6 +51,9 @@ pub struct TuningSettings {
     /// The same while clients wait [default: 1]
     #[arg(long, value_name = "COUNT")]
     pub maintenance_depth_busy: Option<u32>,
+    /// Writes for each member that are put in their place at once, with write-back [default: 16]
+    #[arg(long, value_name = "COUNT")]
+    pub destage_depth: Option<u32>,
 }
 
 /// How regions share the log buffers (Stodolsky §2.1).
@@ -109,6 +112,7 @@ impl TuningSettings {
                 error_threshold,
                 maintenance_depth,
                 maintenance_depth_busy,
+                destage_depth,
             ]
         )
     }
@@ -142,6 +146,7 @@ impl TuningSettings {
             error_threshold: self.error_threshold.unwrap_or(default.error_threshold),
             maintenance_depth: self.maintenance_depth.unwrap_or(default.maintenance_depth),
             maintenance_depth_busy: self.maintenance_depth_busy.unwrap_or(default.maintenance_depth_busy),
+            destage_depth: self.destage_depth.unwrap_or(default.destage_depth),
             ..default
         })
     }
@@ -163,6 +168,7 @@ impl TuningSettings {
             ("error-threshold", self.error_threshold),
             ("maintenance-depth", self.maintenance_depth),
             ("maintenance-depth-busy", self.maintenance_depth_busy),
+            ("destage-depth", self.destage_depth),
             ("log-watermark", self.log_watermark),
         ];
         match counts.into_iter().find(|(_, count)| *count == Some(0)) {

@@ -15,6 +15,11 @@ use crate::status::{Counters, Held, LogStatus, MemberStatus, Status, TrafficStat
 use parlour_units::{Member, Region, Sector, Slot};
 
 impl Array {
+    /// What was counted since the array was opened.
+    pub fn counters(&self) -> Counters {
+        self.rooms.core.cx.counters
+    }
+
     /// The array's state now.
     pub fn status(&self) -> Status {
         let Rooms { core, maintenance, .. } = &self.rooms;

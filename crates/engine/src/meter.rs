@@ -1,7 +1,7 @@
 //! Measures the requests served, and their response times.
 
 use hdrhistogram::Histogram;
-use parlour_units::{Bytes, Duration, Instant};
+use parlour_units::{Bytes, Duration, Instant, Sectors};
 use serde::Serialize;
 
 use crate::requests::{Answered, Direction};
@@ -26,6 +26,8 @@ pub struct Rates {
     pub others: u64,
     /// Requests answered with an error.
     pub errors: u64,
+    /// Bytes of acknowledged writes that were written to their places (write-back).
+    pub destaged: Bytes,
     /// Response times; none if no request was answered.
     pub response: Option<ResponseTimes>,
 }
@@ -49,12 +51,14 @@ pub(crate) struct Meter {
     since: Instant,
     counts: Rates,
     times: Histogram<u64>,
+    /// Sectors that were destaged until then.
+    destaged: Sectors,
 }
 
 impl Meter {
     pub(crate) fn new() -> Meter {
         let times = Histogram::new_with_bounds(1, LONGEST, 2).expect("the bounds are possible");
-        Meter { since: Instant::ZERO, counts: Rates::default(), times }
+        Meter { since: Instant::ZERO, counts: Rates::default(), times, destaged: Sectors::ZERO }
     }
 
     pub(crate) fn count(&mut self, answered: &Answered, now: Instant) {
@@ -69,8 +73,8 @@ impl Meter {
         self.times.saturating_record(now.since(answered.began).nanoseconds().max(1));
     }
 
-    /// The requests served since the last call.
-    pub(crate) fn take(&mut self, now: Instant) -> Rates {
+    /// The requests served since the last call. `destaged` are all sectors that were destaged.
+    pub(crate) fn take(&mut self, now: Instant, destaged: Sectors) -> Rates {
         let span: Duration = now.since(self.since);
         let response = (!self.times.is_empty()).then(|| ResponseTimes {
             median: self.times.value_at_quantile(0.5),
@@ -78,7 +82,9 @@ impl Meter {
             p99: self.times.value_at_quantile(0.99),
             longest: self.times.max(),
         });
-        let rates = Rates { seconds: span.as_secs_f64(), response, ..self.counts };
+        let since = (destaged - self.destaged).bytes();
+        let rates = Rates { seconds: span.as_secs_f64(), response, destaged: since, ..self.counts };
+        self.destaged = destaged;
         self.since = now;
         self.counts = Rates::default();
         if response.is_some() {

@@ -40,6 +40,8 @@ pub(crate) struct Account {
     #[serde(default)]
     pub(crate) write_back: Option<WriteBackAccount>,
     pub(crate) counters: CounterAccount,
+    #[serde(default)]
+    pub(crate) rates: RatesAccount,
     pub(crate) paths: Vec<PathAccount>,
     /// The directory from which relative paths start.
     #[serde(default)]
@@ -116,6 +118,14 @@ pub(crate) struct LogAccount {
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct WriteBackAccount {
     pub(crate) staged: Bytes,
+}
+
+/// What the server did in the last second.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RatesAccount {
+    pub(crate) seconds: f64,
+    pub(crate) destaged: Bytes,
 }
 
 /// The commit log.

@@ -3,7 +3,8 @@
 use parlour_units::Bytes;
 
 use super::account::{
-    Account, JournalAccount, MemberAccount, PathAccount, ScrubAccount, StreamAccount, Task, WriteBackAccount,
+    Account, JournalAccount, MemberAccount, PathAccount, RatesAccount, ScrubAccount, StreamAccount, Task,
+    WriteBackAccount,
 };
 use super::served::judge;
 use super::verdict::Verdict;
@@ -38,8 +39,8 @@ pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
     if let Some(journal) = journal(account) {
         line("journal", &journal);
     }
-    if let Some(WriteBackAccount { staged }) = account.write_back {
-        line("staged", &format!("{staged} acknowledged and not yet in place"));
+    if let Some(staged) = account.write_back {
+        line("staged", &staged_data(staged, account.rates));
     }
     line(
         "server",
@@ -91,6 +92,19 @@ fn journal(account: &Account) -> Option<String> {
     // (Intents are few, and of no interest here.)
     let lines = streams.iter().filter(|stream| stream.of != "intents").map(stream);
     Some(std::iter::once(place).chain(lines).collect::<Vec<_>>().join("\n           "))
+}
+
+/// What is not in its place yet, and how long that takes at the pace of the last second.
+fn staged_data(WriteBackAccount { staged }: WriteBackAccount, rates: RatesAccount) -> String {
+    let RatesAccount { seconds, destaged } = rates;
+    let pace = match destaged.get() as f64 / seconds {
+        pace if pace > 0.0 && staged.get() > 0 => {
+            let left = duration(staged.get() as f64 / pace);
+            format!("; {} a second are put there: {left} for all", Bytes::new(pace as u64))
+        }
+        _ => String::new(),
+    };
+    format!("{staged} acknowledged and not yet in place{pace}")
 }
 
 fn stream(stream: &StreamAccount) -> String {

@@ -5,7 +5,7 @@
 use std::io;
 
 use parlour_array::Mode;
-use parlour_units::{Duration, Instant};
+use parlour_units::{Duration, Instant, Sectors};
 
 use super::ready::Ready;
 use super::{HISTORY, ServeError, Server, Stage};
@@ -180,7 +180,8 @@ impl<F: Frontend> Server<F> {
             for change in self.machine.look_at_pace() {
                 self.news.push(events::pace(&change, &self.machine.roster));
             }
-            self.rates = self.machine.meter.take(now);
+            let destaged = Sectors::new(self.machine.array.get().counters().destaged);
+            self.rates = self.machine.meter.take(now, destaged);
             self.next_pulse = now + self.pulse;
         }
         if !due && self.news.is_empty() {

@@ -54,7 +54,7 @@ enum Probe {
     PythonImportsNbd,
 }
 
-static TOOLS: [Tool; 22] = [
+static TOOLS: [Tool; 24] = [
     program("fio", "fio"),
     Tool { package: "fio", probe: Probe::FioSpeaksNbd },
     program("libnbd-bin", "nbdinfo"),
@@ -76,6 +76,8 @@ static TOOLS: [Tool; 22] = [
     program("chromium", "chromium"),
     program("dmsetup", "dmsetup"),
     program("nbd-client", "nbd-client"),
+    Tool { package: "postgresql-15", probe: Probe::File("/usr/lib/postgresql/15/bin/pg_amcheck") },
+    program("procps", "pkill"),
     program("git", "git"),
 ];
 

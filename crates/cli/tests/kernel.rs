@@ -7,11 +7,12 @@ mod tools;
 
 use std::fs;
 
+use lab::database::Database;
 use lab::disk::Kind;
 use lab::farm::{Farm, ended_well};
 use lab::in_lab;
 use serde_json::Value;
-use tools::{Array, Random, succeed, tool};
+use tools::{Array, PARITY_LOGGING, Random, succeed, tool};
 
 /// The faulty member.
 const BAD: usize = 2;
@@ -19,6 +20,10 @@ const MEMBERS: usize = 5;
 /// The number of further writes that show that a host makes progress: more than are under way at
 /// once.
 const SOME: u64 = 100;
+/// The size of the members under a database.
+const DATABASE_MEBIBYTES: u64 = 128;
+/// The number of times that the server under a database is killed.
+const KILLS: usize = 3;
 
 /// A served array, and one more disk than it has members.
 fn farm(serve: &str) -> Farm {
@@ -237,5 +242,25 @@ fn a_file_system_on_the_kernels_nbd_client_outlives_a_member() {
         run("umount", "mount");
         run("nbd-client", "-d /dev/nbd0");
         farm.stop();
+    });
+}
+
+/// The environment variable PARLOUR_ROUNDS sets the number of kills.
+#[test]
+fn a_database_loses_nothing_that_it_acknowledged_when_the_server_is_killed() {
+    in_lab(|| {
+        let told = std::env::var("PARLOUR_ROUNDS").ok().map(|rounds| rounds.parse().expect("a number"));
+        let mut array = Array::new(PARITY_LOGGING, DATABASE_MEBIBYTES, "", "");
+        let mut database = Database::create(&array);
+        for _ in 0..told.unwrap_or(KILLS) {
+            let clients = database.load();
+            array.kill();
+            database.lose_array(clients);
+            array.serve("");
+            database.recover();
+            database.check();
+        }
+        database.stop();
+        array.stop();
     });
 }

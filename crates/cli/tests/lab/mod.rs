@@ -4,14 +4,19 @@
 //! same program again, on the host's files. There the test may do things that are not allowed on a
 //! host: its devices end with the kernel.
 
+pub(crate) mod database;
 pub(crate) mod disk;
 pub(crate) mod farm;
 pub(crate) mod host;
 
 use std::process::{Command, Stdio};
 
-/// The limit of a boot with its test, in seconds. No test depends on its length.
-const LIMIT: &str = "240";
+/// The limit of a boot with its test, in seconds, and more for each round of a test that was told
+/// how many to run. No test depends on their length.
+const LIMIT: u64 = 240;
+const LIMIT_OF_ROUND: u64 = 60;
+/// How many rounds some tests run.
+const ROUNDS: &str = "PARLOUR_ROUNDS";
 /// The line that the guest prints, so that a test that did not run does not count as passed.
 const DONE: &str = "done in the lab";
 
@@ -25,10 +30,16 @@ pub(crate) fn in_lab<F: FnOnce()>(body: F) {
         println!("{DONE}: {name}");
         return;
     }
+    let rounds: u64 = std::env::var(ROUNDS).map_or(0, |rounds| rounds.parse().expect("a number"));
+    let limit = LIMIT + LIMIT_OF_ROUND * rounds;
     let test = std::env::current_exe().expect("this program has a path");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut boot = Command::new(cargo);
-    boot.args(["xtask", "kernel", "run", "--limit", LIMIT, "--"]).arg(test);
+    boot.args(["xtask", "kernel", "run", "--limit", &limit.to_string(), "--"]);
+    if rounds > 0 {
+        boot.args(["env", &format!("{ROUNDS}={rounds}")]);
+    }
+    boot.arg(test);
     boot.args(["--exact", name, "--nocapture", "--test-threads=1"]);
     boot.current_dir(env!("CARGO_MANIFEST_DIR")).stdin(Stdio::null());
     let output = boot.output().expect("cargo starts");

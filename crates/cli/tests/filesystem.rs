@@ -326,7 +326,9 @@ fn a_new_file_system_on_a_new_parity_log_takes_little_space() {
     succeed(tool(&array.bench, "mkfs.ext4").args(["-q", "-F", "-b", "4096"]).arg(attached.device()));
     attached.detach();
     let taken = taken(&array);
-    assert!(taken < 64 << 20, "{taken} bytes");
+    // The journal's room for writes, 1/64 of each of five members, is used in turn.
+    let journal = 5 * (512 << 20) / 64;
+    assert!(taken < (64 << 20) + journal, "{taken} bytes");
     array.assert_consistent();
     array.close();
 }

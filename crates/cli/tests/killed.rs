@@ -235,7 +235,7 @@ fn fio_finds_in_a_killed_parity_log_what_it_wrote() {
 fn a_server_that_recovers_hundreds_of_regions_needs_little_memory() {
     const MEMBER_MEBIBYTES: u64 = 512 << 10;
     const MOST_MEMORY: u64 = 256 << 20;
-    let mut array = Array::new(PARITY_LOGGING, MEMBER_MEBIBYTES, "", "");
+    let mut array = Array::new(PARITY_LOGGING, MEMBER_MEBIBYTES, "--write-back 0", "");
     let mut job = fio(&array);
     job.args(["--name=blocks", "--rw=randwrite", "--bs=4k", "--iodepth=16", "--number_ios=2500"]);
     succeed(job.args(["--random_generator=lfsr", &format!("--size={}", array.capacity())]));

@@ -48,7 +48,12 @@ fn superblock() -> Superblock {
         unit: Sectors::new(16),
         block: BLOCK,
         member_length: Sectors::new(1 << 17),
-        log: LogCreation { segment: Some(Sectors::new(128)), sublogs: Some(2), ..LogCreation::default() },
+        log: LogCreation {
+            segment: Some(Sectors::new(128)),
+            sublogs: Some(2),
+            writes: Some(Sectors::ZERO),
+            ..LogCreation::default()
+        },
         consistency: Consistency::Journal,
     };
     let states = [

@@ -49,7 +49,7 @@ pub struct LogCreation {
     /// Round each share to whole tracks of this length (§2.4).
     pub track: Option<Sectors>,
     /// Acknowledge writes when they are durable in the commit log, whose stream of writes has this
-    /// length on each member.
+    /// length on each member. Zero: acknowledge them when they are in their place.
     pub writes: Option<Sectors>,
     /// Journal devices, which take entries of the commit log instead of members.
     pub journals: u16,
@@ -160,7 +160,9 @@ pub enum CreationError {
     #[error("write-back is for arrays with consistency = journal: acknowledged writes stand there")]
     NothingToWriteBackFrom,
     /// The length of the stream of writes is not usable.
-    #[error("a journal of {0} for writes is not possible: use a multiple of 4 KiB, from 256 KiB to 1 GiB")]
+    #[error(
+        "a journal of {0} for writes is not possible: use a multiple of 4 KiB, from 256 KiB to 1 GiB, or 0"
+    )]
     BadWriteLog(Bytes),
     /// Journal devices need a journal.
     #[error("journal devices are for arrays with consistency = journal: they hold its entries")]
@@ -234,7 +236,7 @@ impl Creation {
         let intents = intent_log(commit_log, creation.block, logged);
         // The data area begins at the start of a cylinder of the member.
         let grain = cylinder.map_or(ALIGNMENT, Cylinder::length);
-        let write_log = check_write_log(creation)?;
+        let write_log = choose_write_log(creation)?;
         check_journals(creation)?;
         let data_start = data_start(creation, commit_log + write_log).round_up(grain);
         let room = room(creation.member_length, data_start).ok_or_else(|| {
@@ -290,6 +292,16 @@ const COMMIT_LOG_SHARE: u64 = 128;
 /// … but usually at most this much (8 MiB).
 const USUAL_COMMIT_LOG: Sectors = Sectors::new(16_384);
 
+/// With a journal, the stream of writes usually takes this part of a member (1/64), …
+const WRITE_LOG_SHARE: u64 = 64;
+
+/// … at most this much (64 MiB): more of it sorts destages little better, and all of it is also in
+/// memory.
+const USUAL_WRITE_LOG: Sectors = Sectors::new(131_072);
+
+/// In multiples of this (1 MiB): on smaller members none.
+const LEAST_USUAL_WRITE_LOG: Sectors = Sectors::new(2_048);
+
 fn check_sizes(creation: &Creation) -> Result<(), CreationError> {
     let block = creation.block;
     if block.get() != 1 && block.get() != 8 {
@@ -329,10 +341,18 @@ fn check_log(creation: &Creation) -> Result<(), CreationError> {
     }
 }
 
-/// Checks and returns the length of the stream of writes; zero with write-through.
-fn check_write_log(creation: &Creation) -> Result<Sectors, CreationError> {
-    let Some(writes) = creation.log.writes else { return Ok(Sectors::ZERO) };
-    if !creation.consistency.is_journal() {
+/// Chooses the length of the stream of writes; zero with write-through.
+fn choose_write_log(creation: &Creation) -> Result<Sectors, CreationError> {
+    let journaled = creation.consistency.is_journal();
+    let writes = match creation.log.writes {
+        Some(writes) => writes,
+        None if journaled => default_write_log(creation.member_length),
+        None => Sectors::ZERO,
+    };
+    if writes.is_zero() {
+        return Ok(writes);
+    }
+    if !journaled {
         return Err(CreationError::NothingToWriteBackFrom);
     }
     let fits = SMALLEST_WRITE_LOG <= writes && writes <= MOST_COMMIT_LOG;
@@ -340,6 +360,12 @@ fn check_write_log(creation: &Creation) -> Result<Sectors, CreationError> {
         true => Ok(writes),
         false => Err(CreationError::BadWriteLog(writes.bytes())),
     }
+}
+
+/// As much as serves a drive well, but not much of a member.
+fn default_write_log(member_length: Sectors) -> Sectors {
+    let share = Sectors::new(member_length.get() / WRITE_LOG_SHARE);
+    share.min(USUAL_WRITE_LOG).round_down(LEAST_USUAL_WRITE_LOG)
 }
 
 /// Checks the number of journal devices.

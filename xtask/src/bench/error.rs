@@ -46,4 +46,12 @@ pub(crate) enum BenchError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// A program in the lab gave no result.
+    #[error("{what} in the lab gave no result; it said:\n{told}")]
+    NoResult {
+        /// The program.
+        what: &'static str,
+        /// All output.
+        told: String,
+    },
 }

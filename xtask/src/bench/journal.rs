@@ -27,9 +27,9 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     let array = |name| Array::new("parity-logging", MEMBERS, MEMBER_MIB).with(name, &["--consistency", name]);
     let default = Array::new("parity-logging", MEMBERS, MEMBER_MIB);
-    let write_back = default.clone().with("write-back", &["--write-back", WRITE_LOG]);
+    let through = default.clone().with("write-through", &["--write-back", "0"]);
     let raid5 = Array::new("raid5", MEMBERS, MEMBER_MIB);
-    let targets = [default, write_back, array("bitmap"), raid5].map(Target::Parlour);
+    let targets = [default, through, array("bitmap"), raid5].map(Target::Parlour);
     for (title, place) in arguments.places.scratch()? {
         let results = measure(&targets, &Job::flushed(), arguments.runs, arguments.seconds, (title, &place))?;
         println!("{}", results.render(title));
@@ -39,5 +39,3 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
 
 const MEMBERS: u32 = 5;
 const MEMBER_MIB: u64 = 256;
-/// The room for writes on each member, with write-back.
-const WRITE_LOG: &str = "16MiB";

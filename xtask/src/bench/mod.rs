@@ -4,6 +4,7 @@
 //! fresh members, and the table gives medians with their ranges, and ratios to the reference of the
 //! same run.
 
+mod database;
 mod error;
 mod fio;
 mod journal;
@@ -34,6 +35,8 @@ pub(crate) enum Bench {
     /// The cost of records that are durable before their data: parity logging, journal against
     /// bitmap
     Journal(journal::Arguments),
+    /// Transactions of PostgreSQL on ext4 on arrays of slow members, in the lab's kernel
+    Database(database::Arguments),
     /// How long an array takes to come back after a kill, by its size
     Recovery(recovery::Arguments),
     /// How fast arrays are simulated
@@ -84,7 +87,7 @@ pub(crate) struct EngineArguments {
 
 /// Runs a bench.
 pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
-    if matches!(bench, Bench::Engine(_) | Bench::Journal(_) | Bench::Recovery(_)) {
+    if matches!(bench, Bench::Database(_) | Bench::Engine(_) | Bench::Journal(_) | Bench::Recovery(_)) {
         packages::look(&packages::TESTS)?.install()?;
     }
     if !matches!(bench, Bench::Sim(_) | Bench::Model(_)) {
@@ -93,6 +96,7 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
     match bench {
         Bench::Engine(arguments) => engine(arguments),
         Bench::Journal(arguments) => journal::run(arguments),
+        Bench::Database(arguments) => database::run(arguments),
         Bench::Recovery(arguments) => recovery::run(arguments),
         Bench::Size => size::measure(),
         Bench::Sim(SimArguments { requests, runs }) => {

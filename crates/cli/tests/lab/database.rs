@@ -61,7 +61,8 @@ impl Database {
         self.start_program();
     }
 
-    /// Starts clients that note each transaction that was acknowledged. Returns when there are some.
+    /// Starts clients that note each transaction that was acknowledged. Returns when there are
+    /// some.
     pub(crate) fn load(&mut self) -> Child {
         self.loads += 1;
         let folder = format!("load{}", self.loads);

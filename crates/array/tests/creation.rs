@@ -94,3 +94,34 @@ fn a_wish_for_more_regions_than_anybody_needs_is_granted_in_part() {
         Err(error) => assert!(matches!(error, CreationError::MemberTooSmall(..)), "{error}"),
     }
 }
+
+/// What is acknowledged from the journal takes a small part of a member, and a bounded one.
+#[test]
+fn an_array_with_a_journal_writes_back_from_a_64th_of_a_member_and_at_most_64_mib() {
+    const MIB: u64 = 1 << 11;
+    let length = |name: &str, consistency, mib: u64, writes: Option<u64>| {
+        let log = LogCreation { writes: writes.map(Sectors::new), ..LogCreation::default() };
+        let member_length = Sectors::new(mib * MIB);
+        let creation = Creation { consistency, member_length, log, ..creation(name) };
+        Geometry::create(&creation).map(|geometry| {
+            assert!(geometry.stored().is_sound());
+            geometry.stored().write_log
+        })
+    };
+    for (mib, expected) in [(63, 0), (64, 1), (127, 1), (128, 2), (1 << 12, 64), (1 << 20, 64)] {
+        for name in ["parity-logging", "raid5"] {
+            assert_eq!(length(name, Consistency::Journal, mib, None), Ok(expected * MIB), "{mib} MiB");
+        }
+        assert_eq!(length("parity-logging", Consistency::Bitmap, mib, None), Ok(0));
+    }
+    for consistency in [Consistency::Journal, Consistency::Bitmap] {
+        assert_eq!(length("parity-logging", consistency, 1 << 10, Some(0)), Ok(0), "write-through");
+    }
+    let asked = |sectors| length("parity-logging", Consistency::Journal, 1 << 12, Some(sectors));
+    assert_eq!(asked(512), Ok(512));
+    for sectors in [1, 504, 513, (1 << 21) + 8] {
+        assert!(matches!(asked(sectors), Err(CreationError::BadWriteLog(_))), "{sectors} sectors");
+    }
+    let nothing = length("parity-logging", Consistency::Bitmap, 1 << 12, Some(512));
+    assert_eq!(nothing, Err(CreationError::NothingToWriteBackFrom));
+}

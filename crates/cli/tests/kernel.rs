@@ -261,6 +261,7 @@ fn a_database_loses_nothing_that_it_acknowledged_when_the_server_is_killed() {
             database.check();
         }
         database.stop();
-        array.stop();
+        array.until_whole();
+        array.close();
     });
 }

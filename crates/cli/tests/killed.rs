@@ -112,7 +112,7 @@ fn lose(array: &Array, place: usize, wipe: bool) {
 
 #[test]
 fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--consistency journal", 5);
+    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "", 5);
 }
 
 #[test]
@@ -121,8 +121,13 @@ fn a_killed_raid5_with_a_journal_that_loses_a_member_as_well_loses_nothing_that_
 }
 
 #[test]
-fn a_killed_array_that_writes_back_and_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--write-back 1MiB", 5);
+fn a_killed_raid5_that_writes_through_and_loses_a_member_as_well_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost_with_a_member(RAID5, "--consistency journal --write-back 0", 5);
+}
+
+#[test]
+fn a_killed_array_that_writes_through_and_loses_a_member_as_well_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--write-back 0", 5);
 }
 
 /// In slots behind those of the five members.
@@ -134,8 +139,8 @@ fn a_killed_array_that_loses_a_member_or_a_journal_device_as_well_loses_nothing_
 }
 
 #[test]
-fn a_killed_array_that_writes_back_from_devices_and_loses_one_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, &format!("--write-back 1MiB {DEVICES}"), 7);
+fn a_killed_array_that_writes_through_with_devices_and_loses_one_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, &format!("--write-back 0 {DEVICES}"), 7);
 }
 
 /// The environment variable PARLOUR_ROUNDS sets the number of rounds.

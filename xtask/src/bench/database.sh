@@ -2,7 +2,7 @@
 # PostgreSQL's pgbench on ext4 on an array, in the lab's kernel. Prints the transactions a second.
 # Arguments: the program parlour, the time of an access in ms, MiB of each member, the scale,
 # clients, seconds, and the options of `parlour create`.
-set -eu
+set -euo pipefail
 parlour=$1 access=$2 size=$3 scale=$4 clients=$5 seconds=$6
 shift 6
 programs=/usr/lib/postgresql/15/bin
@@ -30,7 +30,10 @@ done
 
 "$parlour" create "$@" $members >/dev/null
 "$parlour" serve $members --unix nbd.sock >served 2>told &
-until [ -s served ]; do sleep 0.1; done
+server=$!
+# Waits for something, as long as the server runs.
+until_so() { until "$@" >/dev/null 2>&1; do kill -0 $server || { cat told; exit 1; }; sleep 0.2; done; }
+until_so test -s served
 # (6.12's NBD client loses its connection when a thread that sends gets a signal. The loop device's
 # own thread gets none.)
 nbd-client -unix nbd.sock /dev/nbd0 -b 4096 >/dev/null 2>&1
@@ -51,8 +54,8 @@ postgres pg_ctl -D mnt/data -l /run/postgresql/log -w start >/dev/null
 postgres pgbench -q -i -s "$scale" postgres >/dev/null 2>&1
 postgres psql -q -c checkpoint postgres
 sync
-until "$parlour" status /dev/member0 --check >/dev/null; do sleep 1; done
+until_so "$parlour" status /dev/member0 --check
 busy() { awk '/^cpu / { print $2 + $3 + $4, $2 + $3 + $4 + $5 + $6 }' /proc/stat; }
 before=$(busy)
-postgres pgbench -n -c "$clients" -T "$seconds" -M prepared postgres 2>/dev/null | awk '/^tps/ { print "transactions", $3 }'
+postgres pgbench -n -c "$clients" -T "$seconds" -M prepared postgres 2>/dev/null | tee pgbench | awk '/^tps/ { print "transactions", $3 }'
 echo "processor $before $(busy)"

@@ -299,7 +299,7 @@ const WRITE_LOG_SHARE: u64 = 64;
 /// memory.
 const USUAL_WRITE_LOG: Sectors = Sectors::new(131_072);
 
-/// In multiples of this (1 MiB): on smaller members none.
+/// In multiples of this (1 MiB), and so none on members below 64 MiB.
 const LEAST_USUAL_WRITE_LOG: Sectors = Sectors::new(2_048);
 
 fn check_sizes(creation: &Creation) -> Result<(), CreationError> {

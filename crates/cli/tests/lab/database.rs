@@ -17,6 +17,11 @@ const SOCKETS: &str = "/run/postgresql";
 const SETTINGS: &str =
     "max_wal_size = 32MB\nmin_wal_size = 32MB\nshared_buffers = 16MB\nlisten_addresses = ''\n";
 
+/// The clients of a load.
+const CLIENTS: i64 = 8;
+/// A load goes on until more than this number of transactions were acknowledged.
+const SOME: i64 = 100;
+
 /// A database in `mnt/data`, on ext4 on an array.
 pub(crate) struct Database {
     bench: Workbench,
@@ -69,12 +74,12 @@ impl Database {
         fs::create_dir(self.bench.path(&folder)).expect("a directory for logs");
         self.own(&folder);
         let mut clients = self.program("pgbench");
-        clients.args(["-n", "-l", "-c", "8", "-T", "1000", "postgres"]);
+        clients.args(["-n", "-l", "-c", &CLIENTS.to_string(), "-T", "1000", "postgres"]);
         clients.current_dir(self.bench.path(&folder)).stdout(Stdio::null()).stderr(Stdio::null());
         let before = self.number("select count(*) from pgbench_history");
         let clients = clients.spawn().expect("pgbench starts");
         until("some transactions are over", || {
-            (self.number("select count(*) from pgbench_history") > before + 100).then_some(())
+            (self.number("select count(*) from pgbench_history") > before + SOME + CLIENTS).then_some(())
         });
         clients
     }
@@ -83,11 +88,10 @@ impl Database {
     pub(crate) fn lose_array(&self, mut clients: Child) {
         self.run("nbd-client", "-d /dev/nbd0");
         // (What is not running any more cannot be killed.)
-        let kill = |name: &str| drop(tool(&self.bench, "pkill").args(["-KILL", "-x", name]).status());
-        clients.kill().expect("it is ours");
-        clients.wait().expect("it was killed");
-        kill("pgbench");
-        kill("postgres");
+        let _ = tool(&self.bench, "pkill").args(["-KILL", "-x", "postgres"]).status();
+        // They lose their connections, and write down the rest of what they have noted.
+        let status = clients.wait().expect("it is ours");
+        assert!(!status.success(), "they were cut off");
         until("PostgreSQL has ended", || {
             let mut search = tool(&self.bench, "pgrep");
             let status = search.args(["-x", "postgres"]).stdout(Stdio::null()).status();
@@ -108,6 +112,8 @@ impl Database {
     pub(crate) fn check(&self) {
         let there = self.number("select count(*) from pgbench_history");
         let acknowledged = self.acknowledged();
+        let least = SOME * self.loads as i64;
+        assert!(acknowledged > least, "{acknowledged} were noted: fewer than were waited for");
         assert!(there >= acknowledged, "{acknowledged} were acknowledged, and {there} are there");
         let sum = |column: &str, table: &str| self.number(&format!("select sum({column}) from {table}"));
         let of_history = sum("delta", "pgbench_history");

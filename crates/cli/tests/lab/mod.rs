@@ -30,13 +30,14 @@ pub(crate) fn in_lab<F: FnOnce()>(body: F) {
         println!("{DONE}: {name}");
         return;
     }
-    let rounds: u64 = std::env::var(ROUNDS).map_or(0, |rounds| rounds.parse().expect("a number"));
-    let limit = LIMIT + LIMIT_OF_ROUND * rounds;
+    let rounds = std::env::var(ROUNDS).ok();
+    let count: u64 = rounds.as_ref().map_or(0, |rounds| rounds.parse().expect("a number"));
+    let limit = LIMIT + LIMIT_OF_ROUND * count;
     let test = std::env::current_exe().expect("this program has a path");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut boot = Command::new(cargo);
     boot.args(["xtask", "kernel", "run", "--limit", &limit.to_string(), "--"]);
-    if rounds > 0 {
+    if let Some(rounds) = rounds {
         boot.args(["env", &format!("{ROUNDS}={rounds}")]);
     }
     boot.arg(test);

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 
 /// Stop an array's server
 ///
-/// Requests under way are finished. Parity updates that are still in the logs stay there, and are
-/// applied after the next start.
+/// Requests under way are finished, and acknowledged writes are put in their places. Parity updates
+/// that are still in the logs stay there, and are applied after the next start.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     #[command(flatten)]

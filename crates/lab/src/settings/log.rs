@@ -29,7 +29,8 @@ pub struct LogSettings {
     pub log_track: Option<Size>,
     /// Acknowledge a short write when it is durable in the journal, which has this much room for
     /// writes on each member, and put it in its place later; 0: acknowledge it when it is in its
-    /// place [default: with a journal 1/64 of a member, at most 64 MiB, and none on members below 64 MiB]
+    /// place [default: with a journal 1/64 of a member, at most 64 MiB, and none on members below
+    /// 64 MiB]
     #[arg(long, value_name = "SIZE")]
     pub write_back: Option<Size>,
 }

@@ -25,7 +25,8 @@ fn world(consistency: Consistency) -> World {
         unit: Sectors::new(128),
         block: BLOCK,
         member_length: length,
-        log: LogCreation::default(),
+        // (With write-back a few thousand writes would be staged, and none wait for a buffer.)
+        log: LogCreation { writes: Some(Sectors::ZERO), ..LogCreation::default() },
         consistency,
     };
     let geometry = Geometry::create(&creation).unwrap();

@@ -6,9 +6,9 @@
 //! held it. The members are then in the state that a crash at that moment would have left, and the
 //! next opening handles it as usual.
 
-use crate::core::Core;
 use parlour_units::{Member, Slot};
 
+use crate::core::Core;
 use crate::effect::{Action, Class, Fault};
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;

@@ -85,6 +85,19 @@ impl Story {
         Story { world, ..self }
     }
 
+    /// Cuts the power, and opens the array without the member in `slot`, if it opens.
+    fn crash_without(mut self, slot: u16) -> Option<Story> {
+        self.world.disk_at(slot).dead = true;
+        let Story { world, .. } = self;
+        let world = world.crash(false).ok()?;
+        Some(Story { world, ..self })
+    }
+
+    /// All members are there again at the next opening.
+    fn bring_back(&mut self) {
+        self.world.disks.iter_mut().for_each(|disk| disk.dead = false);
+    }
+
     /// Goes on until an entry is being written to two members, and lets one of them have it.
     /// Returns the slots of this one and of the other.
     fn write_entry_once(&mut self) -> Option<(u16, u16)> {
@@ -265,6 +278,47 @@ fn an_entry_does_not_count_that_one_of_its_members_failed_to_take() {
     }
 }
 
+/// Two openings are cut off, each without another member: the first one without the only member
+/// that has the newest entry, the second one without the only member that knows of the first. What
+/// was redone in the second stays. Returns whether the second opening came as far as a redo.
+fn openings_are_cut_off(setup: &Setup, seed: u64) -> bool {
+    let mut story = Story::begin(setup, seed);
+    (0..2 + story.random.below(6)).for_each(|_| story.write());
+    let Some((one, _)) = story.write_entry_once() else { return false };
+    let story = story.crash_without(one);
+    let Some((mut story, (first, _))) = story.and_then(|mut story| {
+        let slots = story.write_entry_once()?;
+        Some((story, slots))
+    }) else {
+        return false;
+    };
+    story.bring_back();
+    let Some(mut story) = story.crash_without(first) else { return false };
+    let sectors: Vec<u64> = story.may.keys().copied().collect();
+    let reads: Vec<(u64, u64)> =
+        sectors.into_iter().map(|sector| (sector, story.world.read(sector, 1))).collect();
+    while story.world.array.counters().redone == 0 && story.world.step() {}
+    for (sector, tag) in reads {
+        if let Some((Ok(()), content)) = story.world.done.remove(&tag) {
+            story.may.insert(sector, vec![content]);
+        }
+    }
+    let redone = story.world.array.counters().redone > 0;
+    story.bring_back();
+    let mut story = story.crash();
+    story.check();
+    assert_eq!(story.world.scrub(Repair::Nothing).mismatches, 0, "{}", story.told);
+    redone
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn what_one_opening_has_redone_is_known_to_all_that_follow() {
+    for setup in setups() {
+        let told = (0..150).filter(|seed| openings_are_cut_off(&setup, *seed)).count();
+        assert!(told > 30, "only {told} openings redid something");
+    }
+}
+
 /// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
 #[cfg(feature = "planted-bugs")]
 mod planted {
@@ -274,7 +328,8 @@ mod planted {
 
     #[test]
     fn every_bug_of_the_commit_logs_entries_is_found() {
-        let tests: [fn(); 3] = [
+        let tests: [fn(); 4] = [
+            super::what_one_opening_has_redone_is_known_to_all_that_follow,
             super::an_entry_that_one_member_has_is_on_others_before_anything_is_redone,
             super::an_entry_does_not_count_that_one_of_its_members_failed_to_take,
             super::nothing_changes_back_through_crashes_and_losses,

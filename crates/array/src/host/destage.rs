@@ -60,7 +60,7 @@ impl Hosts {
     /// Reads the oldest entries that are still to be read, several at once. Returns whether it did
     /// anything.
     fn pump_unread(&mut self, core: &mut Core) -> bool {
-        core.logs.may_read_writes()
+        core.logs.may_read_writes(&core.cx, &core.durable)
             && (0..self.stage.unread.len().min(READ_AT_ONCE)).any(|index| self.read_entry(core, index))
     }
 

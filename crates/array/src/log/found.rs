@@ -30,14 +30,14 @@ pub(crate) struct Gaps {
 }
 
 impl Gaps {
-    /// Whether an entry may stand here that follows on what ends at `head`, the end of the newest
-    /// entry that was found. It begins there, or at the area's start, and takes less than a quarter
-    /// of the area.
-    fn hide_behind(&self, head: Option<u64>) -> bool {
-        let Some(head) = head else { return !self.parts.is_empty() };
+    /// Whether an entry may stand here that is newer than the newest one that was found. It begins
+    /// where that one ends, or where it starts, if that one was given up; or at the area's start.
+    /// It takes less than a quarter of the area.
+    fn hide_newer_than(&self, newest: Option<Range<u64>>) -> bool {
+        let Some(newest) = newest else { return !self.parts.is_empty() };
         let (length, longest) = (self.length.get(), self.length.get() / 4);
-        let at = head % length.max(1);
-        let places = [at..at + longest, 0..longest];
+        let at = newest.start % length.max(1);
+        let places = [at..at + (newest.end - newest.start) + longest, 0..longest];
         let overlaps =
             |part: &Range<u64>| places.iter().any(|place| part.start < place.end && place.start < part.end);
         self.parts.iter().any(overlaps)
@@ -130,15 +130,16 @@ impl Found {
                 None => entries.push(FoundEntry { header, slots: vec![slot] }),
             }
         }
-        let hidden = |head: Option<u64>| {
-            let hiding = gaps.iter().filter(|(_, gaps)| gaps.hide_behind(head));
+        let hidden = |newest: Option<Range<u64>>| {
+            let hiding = gaps.iter().filter(|(_, gaps)| gaps.hide_newer_than(newest.clone()));
             hiding.map(|(slot, _)| *slot).collect::<Vec<Slot>>()
         };
         let Some(newest) = entries.last().map(|last| &last.header) else {
             return Found { hidden: hidden(None), ..Found::default() };
         };
-        let (newest, tail, head) = (newest.number, newest.tail, newest.at + newest.length(block).get());
-        let (last, hidden) = (last.1, hidden(Some(head)));
+        let (at, head) = (newest.at, newest.at + newest.length(block).get());
+        let (newest, tail) = (newest.number, newest.tail);
+        let (last, hidden) = (last.1, hidden(Some(at..head)));
         match chain(entries, tail).filter(|_| !contradicts) {
             Some(entries) => {
                 let floor = entries.first().map_or(head, |oldest| oldest.header.at);

@@ -77,7 +77,7 @@ impl Logs {
         durable: &mut Durable,
         hosts_wait: bool,
     ) -> bool {
-        if cx.mode == Mode::Stopped || cx.mode.is_abandoned() || !self.may_redo() {
+        if cx.mode == Mode::Stopped || cx.mode.is_abandoned() || !self.may_redo(cx, durable) {
             return false;
         }
         // Even during a stop, hosts may wait for recovery through a full commit log. A queued

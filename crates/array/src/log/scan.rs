@@ -276,12 +276,26 @@ mod tests {
         bytes
     }
 
+    fn decode(bytes: &[u8]) -> Decoded {
+        EntryHeader::decode_start(bytes, ARRAY, &SectorKey::new(ARRAY.0))
+    }
+
+    /// What a reader finds in these bytes, if the block at `sector` cannot be read.
+    fn area_without(bytes: &[u8], sector: usize) -> Area {
+        let mut ring = RingReader::new(Sectors::new(bytes.len() as u64 / 512), BLOCK);
+        ring.take(&bytes[..sector * 512], decode);
+        ring.skip(4_096);
+        ring.take(&[0; 4_096], decode);
+        ring.take(&bytes[sector * 512 + 4_096..], decode);
+        ring.finish()
+    }
+
     /// The content of a ring with these bytes; it must not depend on the size of the pieces.
     fn read(bytes: &[u8]) -> Found {
         let read = |piece: usize| {
             let mut ring = RingReader::new(Sectors::new(bytes.len() as u64 / 512), BLOCK);
             for piece in bytes.chunks(piece) {
-                ring.take(piece, |bytes| EntryHeader::decode_start(bytes, ARRAY, &SectorKey::new(ARRAY.0)));
+                ring.take(piece, decode);
             }
             Found::of([(Slot::new(0), ring.finish())], BLOCK)
         };
@@ -337,15 +351,7 @@ mod tests {
     #[test]
     fn a_block_that_cannot_be_read_costs_its_entry_and_hides_what_may_stand_there_alone() {
         let bytes = log(160, &[(4, 24, 4, 3), (5, 32, 4, 4), (6, 40, 4, 5)]);
-        let found = |sector: usize| {
-            let mut ring = RingReader::new(Sectors::new(160), BLOCK);
-            let decode = |bytes: &[u8]| EntryHeader::decode_start(bytes, ARRAY, &SectorKey::new(ARRAY.0));
-            ring.take(&bytes[..sector * 512], decode);
-            ring.skip(4_096);
-            ring.take(&[0; 4_096], decode);
-            ring.take(&bytes[sector * 512 + 4_096..], decode);
-            Found::of([(Slot::new(3), ring.finish())], BLOCK)
-        };
+        let found = |sector: usize| Found::of([(Slot::new(3), area_without(&bytes, sector))], BLOCK);
         for far in [96, 120, 152] {
             assert_eq!((numbers(&found(far)), found(far).hidden), (vec![4, 5, 6], vec![]), "{far}");
         }
@@ -356,6 +362,19 @@ mod tests {
         assert!(!found(32).whole, "an entry that counts is missing");
         assert_eq!(numbers(&found(40)), [4, 5]);
         assert_eq!(found(40).hidden, [Slot::new(3)], "the newest entry may be there");
+    }
+
+    #[test]
+    fn a_block_that_cannot_be_read_hides_an_entry_that_took_the_place_of_the_newest_found() {
+        let entries = [(4, 88, 4, 3), (5, 96, 4, 4), (6, 104, 4, 5)];
+        let found = |sector: usize| {
+            let mut one = RingReader::new(Sectors::new(160), BLOCK);
+            one.take(&log(160, &entries), decode);
+            let other = area_without(&log(160, &entries[..2]), sector);
+            Found::of([(Slot::new(1), one.finish()), (Slot::new(2), other)], BLOCK)
+        };
+        assert_eq!(found(104).hidden, [Slot::new(2)], "6 was perhaps given up, and 7 took its place");
+        assert_eq!(found(96).hidden, [], "5 counted when 6 was begun");
     }
 
     #[test]

@@ -90,9 +90,25 @@ impl Logs {
         self.copy_done(cx, id, part, &written);
     }
 
-    /// Whether something may be redone: what it is redone from must be known after the next crash.
-    pub(in crate::log) fn may_redo(&mut self) -> bool {
-        !self.commits.exist() || self.commits.log().copies.is_empty() && !self.commits.log().copying
+    /// Whether something may be redone, or read from an entry that was found. What it is redone from
+    /// must be known after the next crash, and count: an opening that was cut off may have left its
+    /// first entry on members that are missing now, and that entry does not count on what was found
+    /// here. Only a newer one makes it harmless.
+    pub(in crate::log) fn may_redo(&mut self, cx: &Context, durable: &Durable) -> bool {
+        !self.commits.exist()
+            || self.newest_are_copied() && (self.commit_log_is_begun() || !self.can_write_marks(cx, durable))
+    }
+
+    /// Whether the newest entries stand on as many members as they can.
+    pub(in crate::log) fn newest_are_copied(&mut self) -> bool {
+        let log = self.commits.log();
+        log.copies.is_empty() && !log.copying
+    }
+
+    /// Whether a member is left for an empty entry. (Beyond what the array survives there may be
+    /// none.)
+    fn can_write_marks(&mut self, cx: &Context, durable: &Durable) -> bool {
+        !places(cx, durable, &self.commits.log().full).is_empty()
     }
 
     /// Writes an empty entry to a stream that needs one. That is so if the stream has no entry of
@@ -101,7 +117,8 @@ impl Logs {
     /// device that is gone. And it is so if entries were given up: see [`Logs::give_entry_up`].
     /// Returns whether there was such a stream.
     pub(in crate::log) fn start_needed_mark(&mut self, cx: &mut Context, durable: &Durable) -> bool {
-        if !cx.writes || !self.may_redo() || !durable.members_are_informed(cx) {
+        let may = self.newest_are_copied() && self.can_write_marks(cx, durable);
+        if !cx.writes || !may || !durable.members_are_informed(cx) {
             return false;
         }
         let log = self.commits.log();
@@ -114,9 +131,6 @@ impl Logs {
             let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
             !ring.is_writing() && ring.has_room_for_mark() && (ring.is_fresh() || again)
         };
-        if places(cx, durable, &log.full).is_empty() {
-            return false;
-        }
         let Some(part) = cx.geometry.commit_parts().iter().copied().find(needs) else { return false };
         self.write_mark(cx, durable, part);
         true

@@ -43,10 +43,9 @@ impl Logs {
         std::mem::take(&mut self.commits.found_writes)
     }
 
-    /// Whether entries may be read and be taken for ones that count: the newest one is copied
-    /// first.
-    pub(crate) fn may_read_writes(&mut self) -> bool {
-        self.may_redo()
+    /// Whether entries may be read and be taken for ones that count.
+    pub(crate) fn may_read_writes(&mut self, cx: &Context, durable: &Durable) -> bool {
+        self.may_redo(cx, durable)
     }
 
     /// The greatest length of an entry of writes.
@@ -62,7 +61,7 @@ impl Logs {
         length: Sectors,
     ) -> EntryGate {
         let informed = durable.session_is_known(cx) && durable.members_are_informed(cx);
-        if !informed || durable.barrier() || !self.may_redo() {
+        if !informed || durable.barrier() || !self.newest_are_copied() {
             return EntryGate::Later;
         }
         let log = self.commits.log();

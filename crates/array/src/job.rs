@@ -8,7 +8,7 @@ use crate::columns::{Piece, Window};
 use crate::exec::job::Jobs;
 use crate::format::commit_entry::CommitPart;
 use crate::ids::{HostId, JobId};
-use crate::log::{CommitEntry, IntentProbe, Load, Logging, Redo, Waiting};
+use crate::log::{CommitEntry, IntentProbe, Lane, Load, Logging, Redo, Waiting};
 use crate::plan::Content;
 use crate::report::Repair;
 use crate::request::RequestError;
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
     /// Computes the checksums of a write that is to be staged.
     StageSums { host: HostId },
     /// Writes staged writes to the commit log.
-    StageEntry { number: u64 },
+    StageEntry { number: u64, lane: Lane },
     /// Reads an entry of writes that was found.
     StageLoad { number: u64 },
     /// Staged parts are copied behind one another, to be destaged together.
@@ -51,9 +51,9 @@ pub(crate) enum Kind {
     /// Writes records to the commit log.
     Commit(CommitEntry),
     /// Writes an empty entry to the commit log.
-    CommitMark { part: CommitPart },
+    CommitMark { part: CommitPart, lane: Lane },
     /// Writes the newest entry that was found to further members.
-    CommitCopy { part: CommitPart, slots: Vec<Slot> },
+    CommitCopy { part: CommitPart, lane: Lane, slots: Vec<Slot> },
     /// Flushes members so that the commit log can forget entries.
     CommitFlush { turn: u64 },
     /// Writes an intent to the commit log.

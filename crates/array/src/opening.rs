@@ -513,12 +513,15 @@ fn are_outdated(assembly: &Assembly, stream: &Found, unread: &[Slot]) -> bool {
     let devices = assembly.geometry.layout().groups();
     let hide = assembly.geometry.journals() > 0 && group_hides_entries(assembly, unread, stream, devices);
     let on_device = |slot: &Slot| assembly.geometry.is_for_journal(*slot);
-    let newest_on_device = stream.entries.last().is_some_and(|newest| newest.slots.iter().any(on_device));
+    let newest_on_device = stream.lanes.iter().all(|lane| {
+        let newest = lane.entries.last();
+        newest.is_some_and(|newest| newest.slots.iter().any(on_device))
+    });
     is_stream_damaged(assembly, stream) || hide && !newest_on_device
 }
 
 fn is_stream_damaged(assembly: &Assembly, stream: &Found) -> bool {
-    !stream.whole || stream.newest < first_sequence(assembly.superblock.recorded.opened)
+    !stream.whole || stream.least_newest() < first_sequence(assembly.superblock.recorded.opened)
 }
 
 /// Whether so many areas are missing or cannot be read that all copies of an entry may be there. Of
@@ -538,7 +541,9 @@ fn group_hides_entries(assembly: &Assembly, unread: &[Slot], stream: &Found, gro
     let slots = || geometry.commit_slots_of(group);
     let state = |slot: &Slot| assembly.superblock.table[slot.as_usize()].state;
     let missing = |slot: &Slot| match geometry.is_for_journal(*slot) {
-        true => gone.contains(slot) && entries_on(state(slot)).is_none_or(|last| stream.newest <= last),
+        true => {
+            gone.contains(slot) && entries_on(state(slot)).is_none_or(|last| stream.least_newest() <= last)
+        }
         false => gone.contains(slot),
     };
     let hidden = slots().filter(|slot| missing(slot) || is_unread(slot)).count();

@@ -17,14 +17,16 @@ type May = BTreeMap<u64, Vec<Vec<u8>>>;
 /// A stripe in each of a few regions is used.
 const REGIONS: u64 = 3;
 
-fn setups() -> [Setup; 2] {
+fn setups() -> [Setup; 3] {
     let mut one = Setup::logged(5);
     one.member_length = 4 * 2_048;
     one.tuning.slice = Sectors::new(8);
     one.tuning.live_records = 5;
     let mut two = Setup { groups: 2, members: 8, ..one.clone() };
     two.log.regions = Some(4);
-    [one, two]
+    let mut lanes = one.clone();
+    (lanes.log.lanes, lanes.member_length) = (Some(3), 6 * 2_048);
+    [one, two, lanes]
 }
 
 struct Story {
@@ -110,7 +112,13 @@ impl Story {
             let pending = self.world.pending.iter().enumerate();
             let found: Vec<_> =
                 pending.filter_map(|(index, effect)| Some((index, of_entry(&effect.action)?))).collect();
-            if let [(index, one), (_, other)] = found[..] {
+            // (In other lanes, too, entries may be under way.)
+            let same = |one: &(usize, _), other: &(usize, _)| self.world.is_same_place(one.0, other.0);
+            let pair = found.iter().enumerate().find_map(|(index, one)| {
+                let other = found[index + 1..].iter().find(|other| same(one, other))?;
+                Some([*one, *other])
+            });
+            if let Some([(index, one), (_, other)]) = pair {
                 let slots = (self.world.slot_of(one)?.get(), self.world.slot_of(other)?.get());
                 self.world.step_at(index);
                 return Some(slots);

@@ -34,9 +34,11 @@ fn in_place() -> Setup {
 }
 
 /// Arrays whose entries stand on members.
-fn on_members() -> [Setup; 3] {
+fn on_members() -> [Setup; 4] {
     let staged = LogCreation { writes: Some(Sectors::new(512)), ..in_place().log };
-    [setup(), in_place(), Setup { log: staged, ..in_place() }]
+    let lanes = LogCreation { writes: Some(Sectors::new(1_024)), lanes: Some(2), ..setup().log };
+    let lanes = Setup { log: lanes, commit_log: None, member_length: 8 * 2_048, ..setup() };
+    [setup(), in_place(), Setup { log: staged, ..in_place() }, lanes]
 }
 
 /// The arrays of the stories: each with its entries on members, and on journal devices.

@@ -58,6 +58,7 @@ prop_compose! {
                 regions: Some(regions),
                 track: None,
                 writes: None,
+                lanes: None,
                 journals: 0,
             },
             consistency: Consistency::Bitmap,

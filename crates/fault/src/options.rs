@@ -41,6 +41,8 @@ pub(crate) struct Load {
 /// Tells the choice of a consistency for parity in its place from other choices that are drawn
 /// apart.
 const IN_PLACE: u64 = 0x6a6f_7572_6e61_6c00;
+/// So are the lanes.
+const LANES: u64 = 0x6c61_6e65_7300;
 
 /// The first organizations of the table, from which one is drawn if none is given. Drawing later
 /// ones too would change the runs of existing seeds.
@@ -101,7 +103,7 @@ impl Options {
         let Creation { members, groups, copies, unit, block, member_length, log, .. } = &self.creation;
         format!(
             "{} ({}): {members} members of {}, {groups} groups, {copies} copies, unit {}, block {}, log segment {}, \
-             sublogs {}, written back from {}, {} journal devices, scratch {}, log memory {}, cache {}, filled with {:#04x}",
+             sublogs {}, written back from {}, {} lanes, {} journal devices, scratch {}, log memory {}, cache {}, filled with {:#04x}",
             self.row.name,
             self.creation.consistency.name(),
             member_length.bytes(),
@@ -110,6 +112,7 @@ impl Options {
             log.segment.map_or_else(|| "none".to_owned(), |segment| segment.bytes().to_string()),
             log.sublogs.unwrap_or(0),
             log.writes.map_or_else(|| "nothing".to_owned(), |length| length.bytes().to_string()),
+            self.stored.lanes,
             log.journals,
             self.tuning.scratch_memory.bytes(),
             self.tuning.log_memory.bytes(),
@@ -156,6 +159,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
             regions: Some(u32::from(members) * random.pick(&[1, 2, 4])),
             track: None,
             writes: None,
+            lanes: None,
             journals: 0,
         },
         consistency: Consistency::Bitmap,
@@ -207,6 +211,7 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
             regions: Some(u32::from(creation.members) * apart.pick(&[100, 400])),
             track: None,
             writes: None,
+            lanes: None,
             journals: 0,
         };
     }
@@ -214,6 +219,8 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
     if creation.consistency.is_journal() {
         let lengths = [None, None, Some(512), Some(1_024)];
         creation.log.writes = apart.pick(&lengths).map(Sectors::new);
+        let mut of_lanes = Random::new(apart.clone().next() ^ LANES);
+        creation.log.lanes = of_lanes.pick(&[None, None, Some(1), Some(2), Some(3), Some(4)]);
         let devices = [0, 0, 0, 0, 0, 0, 2, 3];
         creation.log.journals = apart.pick(&devices);
         tuning.destage_depth = apart.pick(&[16, 16, 4, 1]);

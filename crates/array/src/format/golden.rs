@@ -25,7 +25,7 @@ const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);
 
 /// Each structure with something in each of its fields.
-fn structures() -> [(&'static str, Vec<u8>); 9] {
+fn structures() -> [(&'static str, Vec<u8>); 10] {
     [
         ("superblock", superblock().encode()),
         ("write-intent bitmap", map().encode(ARRAY, 4_096)),
@@ -36,6 +36,7 @@ fn structures() -> [(&'static str, Vec<u8>); 9] {
         ("superblock of an array that writes back", writes_back().encode()),
         ("header of an entry of writes", entry_of_writes().encode(ARRAY, BLOCK)),
         ("superblock of an array with journal devices", with_journals().encode()),
+        ("superblock of an array with lanes", with_lanes().encode()),
     ]
 }
 
@@ -52,6 +53,7 @@ fn superblock() -> Superblock {
             segment: Some(Sectors::new(128)),
             sublogs: Some(2),
             writes: Some(Sectors::ZERO),
+            lanes: Some(1),
             ..LogCreation::default()
         },
         consistency: Consistency::Journal,
@@ -157,6 +159,12 @@ fn entry() -> EntryHeader {
 fn writes_back() -> Superblock {
     let superblock = superblock();
     let geometry = StoredGeometry { write_log: 0x0001_2340, ..superblock.geometry };
+    Superblock { geometry, ..superblock }
+}
+
+fn with_lanes() -> Superblock {
+    let superblock = superblock();
+    let geometry = StoredGeometry { lanes: 5, ..superblock.geometry };
     Superblock { geometry, ..superblock }
 }
 

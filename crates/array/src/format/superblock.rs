@@ -51,8 +51,10 @@ const FLOATING: u64 = 4;
 const WRITE_BACK: u64 = 8;
 /// Feature: slots of journal devices, behind those of members.
 const JOURNALS: u64 = 16;
+/// Feature: streams of the commit log with several lanes.
+const LANES: u64 = 32;
 /// Feature bits of this version that a reader must know.
-const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK | JOURNALS;
+const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK | JOURNALS | LANES;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -366,6 +368,7 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
         | bit(geometry.organization.floats(), FLOATING)
         | bit(geometry.write_log > 0, WRITE_BACK)
         | bit(geometry.journals > 0, JOURNALS)
+        | bit(geometry.lanes > 1, LANES)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -405,7 +408,8 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     }
     out.seek(INTENT_LOG_AT).u32(geometry.intent_log as u32);
     out.seek(WRITE_LOG_AT).u32(geometry.write_log as u32);
-    out.seek(JOURNALS_AT).u16(geometry.journals);
+    // (Without further lanes, what stood there before there were lanes.)
+    out.seek(JOURNALS_AT).u16(geometry.journals).u16(geometry.lanes.saturating_sub(1));
 }
 
 /// The geometry, if it is possible on a device of this length in `slot`.
@@ -427,7 +431,7 @@ fn decode_geometry(
     let cylinder = Cylinder { track: from.seek(CYLINDER_AT).u64(), tracks: from.u16() };
     let intent_log = from.seek(INTENT_LOG_AT).u32();
     let write_log = from.seek(WRITE_LOG_AT).u32();
-    let journals = from.seek(JOURNALS_AT).u16();
+    let (journals, further_lanes) = (from.seek(JOURNALS_AT).u16(), from.u16());
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
@@ -440,6 +444,7 @@ fn decode_geometry(
         commit_log: commit_log.into(),
         intent_log: intent_log.into(),
         write_log: write_log.into(),
+        lanes: further_lanes.saturating_add(1),
         journals,
         cylinder: layout.is_in_cylinders().then_some(cylinder),
     };

@@ -4,8 +4,8 @@ use parlour_units::{Bytes, Sectors};
 
 use super::sizes::{
     ALIGNMENT, LARGEST_COMMIT_LOG, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK,
-    MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_COMMIT_LOG, SMALLEST_WRITE_LOG, bitmap_length, intent_log,
-    least_commit_log, logged_data_units, table_length,
+    MOST_COMMIT_LOG, MOST_LANES, MOST_REGIONS, SMALLEST_COMMIT_LOG, SMALLEST_WRITE_LOG, bitmap_length,
+    intent_log, least_commit_log, logged_data_units, table_length,
 };
 use super::stored::{Cylinder, StoredGeometry};
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
@@ -51,6 +51,9 @@ pub struct LogCreation {
     /// Acknowledge writes when they are durable in the commit log, whose stream of writes has this
     /// length on each member. Zero: acknowledge them when they are in their place.
     pub writes: Option<Sectors>,
+    /// Lanes of the streams of records and of writes: so many entries of each are under way at
+    /// once.
+    pub lanes: Option<u16>,
     /// Journal devices, which take entries of the commit log instead of members.
     pub journals: u16,
 }
@@ -159,6 +162,12 @@ pub enum CreationError {
     /// Write-back needs a journal.
     #[error("write-back is for arrays with consistency = journal: acknowledged writes stand there")]
     NothingToWriteBackFrom,
+    /// The number of lanes is not usable.
+    #[error("a journal with {0} lanes is not possible: use 1 to {MOST_LANES}")]
+    BadLanes(u16),
+    /// The journal's lanes would be too short.
+    #[error("a journal with {0} lanes is not possible here: {1} of them would hold its longest entries")]
+    TooManyLanes(u16, u64),
     /// The length of the stream of writes is not usable.
     #[error(
         "a journal of {0} for writes is not possible: use a multiple of 4 KiB, from 256 KiB to 1 GiB, or 0"
@@ -273,6 +282,7 @@ impl Creation {
             commit_log: commit_log.get(),
             intent_log: intents.get(),
             write_log: write_log.get(),
+            lanes: choose_lanes(creation, group_members, commit_log - intents, write_log)?,
             journals: creation.log.journals,
             cylinder,
         })
@@ -291,6 +301,12 @@ const COMMIT_LOG_SHARE: u64 = 128;
 
 /// … but usually at most this much (8 MiB).
 const USUAL_COMMIT_LOG: Sectors = Sectors::new(16_384);
+
+/// A journal usually has at most this many lanes: so many entries keep drives busy.
+const USUAL_LANES: u64 = 4;
+
+/// The least length of a lane of writes (1 MiB), unless more lanes are asked for.
+const LEAST_LANE_OF_WRITES: Sectors = Sectors::new(2_048);
 
 /// With a journal, the stream of writes usually takes this part of a member (1/64), …
 const WRITE_LOG_SHARE: u64 = 64;
@@ -366,6 +382,35 @@ fn choose_write_log(creation: &Creation) -> Result<Sectors, CreationError> {
 fn default_write_log(member_length: Sectors) -> Sectors {
     let share = Sectors::new(member_length.get() / WRITE_LOG_SHARE);
     share.min(USUAL_WRITE_LOG).round_down(LEAST_USUAL_WRITE_LOG)
+}
+
+/// Chooses the number of lanes. Each is to be long enough for the longest entries.
+fn choose_lanes(
+    creation: &Creation,
+    members: u16,
+    records: Sectors,
+    write_log: Sectors,
+) -> Result<u16, CreationError> {
+    if !creation.consistency.is_journal() {
+        return Ok(1);
+    }
+    let least = least_lane(creation, members);
+    let of_writes = if write_log.is_zero() { u64::MAX } else { write_log / LEAST_LANE_OF_WRITES };
+    match creation.log.lanes {
+        None => Ok((records / least).min(of_writes).clamp(1, USUAL_LANES) as u16),
+        Some(lanes) if !(1..=MOST_LANES).contains(&lanes) => Err(CreationError::BadLanes(lanes)),
+        Some(lanes) if lanes > 1 && least * u64::from(lanes) > records => {
+            Err(CreationError::TooManyLanes(lanes, (records / least).max(1)))
+        }
+        Some(lanes) => Ok(lanes),
+    }
+}
+
+/// The least length of a lane of records.
+fn least_lane(creation: &Creation, members: u16) -> Sectors {
+    let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
+    let sublogs = creation.organization.is_logged().then_some(sublogs);
+    least_commit_log(creation.unit, members, sublogs).max(SMALLEST_COMMIT_LOG)
 }
 
 /// Checks the number of journal devices.
@@ -479,12 +524,16 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let parity = share * u64::from(members) / (data_units + 1);
     let log = Sectors::new((parity as f64 * ratio) as u64) + segment * 2;
     let intents = if logged { Sectors::new(log.get() / 10 + 64) } else { Sectors::ZERO };
+    // (The intents take a quarter.)
+    let lanes = least_lane(creation, members) * creation.log.lanes.map_or(0, u64::from);
+    let with_intents = Sectors::new(lanes.get().div_ceil(3) * 4);
     // All members have one commit log together, and each entry stands in the areas of several.
     let share = creation.member_length.get() / COMMIT_LOG_SHARE;
     let usual = Sectors::new(share).min(USUAL_COMMIT_LOG) * u64::from(creation.members / 2).clamp(1, 16);
     usual
         .max((intents * 12).min(Sectors::new(share * 4)))
         .max(intents * 4)
+        .max(with_intents)
         .min(LARGEST_COMMIT_LOG)
         .max(least)
         .max(SMALLEST_COMMIT_LOG)

@@ -19,6 +19,7 @@ use crate::code::Table;
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::format::commit_entry::CommitPart;
 use crate::layout::{Details, Layout};
+use crate::log::Lane;
 use crate::organization::{Consistency, Organization};
 
 use sizes::{MAPS_AT, bitmap_length, table_length};
@@ -315,6 +316,36 @@ impl Geometry {
             CommitPart::Intents => (start + records, intents),
             CommitPart::Writes => (start + records + intents, Sectors::new(self.stored.write_log)),
         }
+    }
+
+    /// The lengths of the lanes of `part`, in the order of their places.
+    pub(crate) fn lane_lengths(&self, part: CommitPart) -> Vec<Sectors> {
+        (0..self.lanes(part)).map(|lane| self.lane(part, lane).1).collect()
+    }
+
+    /// Where an entry stands on each of its members that starts at `at`, counted in sectors since
+    /// its lane was new.
+    pub(crate) fn entry_at(&self, part: CommitPart, lane: Lane, at: u64) -> Sector {
+        let (start, length) = self.lane(part, lane.as_usize() as u64);
+        start + Sectors::new(at % length.get())
+    }
+
+    /// The number of lanes of `part`.
+    fn lanes(&self, part: CommitPart) -> u64 {
+        match part {
+            CommitPart::Intents => 1,
+            CommitPart::Records | CommitPart::Writes => self.stored.lanes.into(),
+        }
+    }
+
+    /// Where a lane starts, and its length. The last one has what is left.
+    fn lane(&self, part: CommitPart, lane: u64) -> (Sector, Sectors) {
+        let (start, length) = self.commit_part(part);
+        let lanes = self.lanes(part);
+        let each = Sectors::new(length.get() / lanes).round_down(self.block());
+        let before = each * lane;
+        let own = if lane + 1 == lanes { length - before } else { each };
+        (start + before, own)
     }
 
     /// The streams of the commit log.

@@ -7,7 +7,7 @@
 use parlour_units::{Sectors, Slot};
 
 use super::sizes::{
-    LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_WRITE_LOG,
+    LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_LANES, MOST_REGIONS, SMALLEST_WRITE_LOG,
     bitmap_length, longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
@@ -128,6 +128,7 @@ impl StoredGeometry {
         require(commits > 0 && whole && commits < self.data_start, "length of the commit log")?;
         let within = intents > 0 && intents < commits && intents.is_multiple_of(self.block);
         require(within, "length of the intents' log")?;
+        require((1..=MOST_LANES).contains(&self.lanes), "lanes of the commit log")?;
         let writes = Sectors::new(self.write_log);
         let whole = writes.is_multiple_of(Sectors::new(self.block)) && writes <= MOST_COMMIT_LOG;
         require(writes.is_zero() || whole && writes >= SMALLEST_WRITE_LOG, "length of the stream of writes")

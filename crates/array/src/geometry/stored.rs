@@ -56,9 +56,17 @@ pub struct StoredGeometry {
     /// Length of the stream of writes on each member, in sectors; zero with write-through.
     #[serde(default)]
     pub write_log: u64,
+    /// Lanes of the streams of records and of writes.
+    #[serde(default = "one")]
+    pub lanes: u16,
     /// Journal devices, which have slots behind those of members.
     #[serde(default)]
     pub journals: u16,
     /// The members' cylinders, if units float.
     pub cylinder: Option<Cylinder>,
+}
+
+/// One lane: what arrays have that name none.
+fn one() -> u16 {
+    1
 }

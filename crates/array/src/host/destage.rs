@@ -29,9 +29,9 @@ impl Hosts {
             .logs
             .take_found_writes()
             .into_iter()
-            .map(|FoundEntry { header, .. }| Unread {
+            .map(|FoundEntry { lane, header, .. }| Unread {
                 number: header.number,
-                at: header.at,
+                at: core.cx.geometry.entry_at(CommitPart::Writes, lane, header.at),
                 header: header.content.header_length(block),
                 writes: header.content.writes,
                 asked: Vec::new(),
@@ -77,8 +77,7 @@ impl Hosts {
         };
         unread.asked.push(member);
         let length = unread.writes.iter().fold(Sectors::ZERO, |sum, write| sum + write.length());
-        let (start, area) = core.cx.geometry.commit_part(CommitPart::Writes);
-        let at = start + Sectors::new(unread.at % area.get()) + unread.header;
+        let at = unread.at + unread.header;
         let buffer = core.cx.buffers.take(length);
         unread.buffer = Some(buffer);
         let id = core.cx.jobs.start(Kind::StageLoad { number: unread.number }, Class::Foreground);

@@ -69,7 +69,7 @@ impl Hosts {
             Kind::Read { host } => self.read_done(core, id, host),
             Kind::Flush { host, passed } => self.flush_done(core, id, host, passed),
             Kind::StageSums { host } => self.sums_done(core, id, host),
-            Kind::StageEntry { number } => self.entry_done(core, id, number),
+            Kind::StageEntry { number, lane } => self.entry_done(core, id, (number, lane)),
             Kind::StageLoad { number } => self.unread_done(core, id, number),
             Kind::StageCopy { host } => {
                 core.cx.jobs.end(id);
@@ -88,7 +88,7 @@ impl Hosts {
         match *core.cx.jobs.kind(id) {
             Kind::Read { host } => self.read_broken(core, (id, host), failures),
             Kind::Flush { host, .. } => self.flush_broken(core, (id, host), failures),
-            Kind::StageEntry { .. } => self.entry_broken(core, id, failures),
+            Kind::StageEntry { number, lane } => self.entry_broken(core, id, (number, lane), failures),
             Kind::StageLoad { number } => self.unread_broken(core, id, number),
             ref other => unreachable!("no host waits for {other:?}"),
         }

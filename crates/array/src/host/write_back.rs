@@ -8,10 +8,10 @@ use crate::columns::{Columns, Piece, uncovered};
 use crate::core::Core;
 use crate::effect::Class;
 use crate::exec::job::FailedAccess;
-use crate::format::commit_entry::{CommitPart, StagedWrite, write_length};
+use crate::format::commit_entry::{StagedWrite, write_length};
 use crate::ids::{HostId, JobId};
 use crate::job::Kind;
-use crate::log::EntryGate;
+use crate::log::{EntryGate, Lane};
 use crate::mode::Mode;
 use crate::plan::{Source, Span};
 use crate::request::{Operation, Request, RequestError};
@@ -24,7 +24,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const GROUP: usize = 256;
 /// While writes are slowed down, an entry takes at least this part of the stream, if so much waits.
 const WORTH_AN_ENTRY: u64 = 64;
-/// The longest write that is staged takes this part of the stream of writes.
+/// The longest write that is staged takes this part of a lane of the stream of writes.
 const LONGEST_WRITE: u64 = 16;
 
 /// The range of the array that a request is for.
@@ -69,10 +69,10 @@ impl Hosts {
         let stripe = cx.geometry.layout().stripe_data();
         let first = request.at.from_start().round_up(stripe);
         let last = (request.at + request.length).from_start().round_down(stripe);
-        let longest = cx.geometry.commit_part(CommitPart::Writes).1;
+        let lane = core.logs.lane_of_writes();
         matches!(request.operation, Operation::Write { .. })
             && first >= last
-            && write_length(request.length, cx.geometry.block()) * LONGEST_WRITE <= longest
+            && write_length(request.length, cx.geometry.block()) * LONGEST_WRITE <= lane
             && cx.mode == Mode::Serving
             && self.fills_its_buffer(core, request)
             && self.stage.unread.is_empty()
@@ -137,7 +137,7 @@ impl Hosts {
             return false;
         }
         let block = core.cx.geometry.block();
-        let most = core.logs.longest_write_entry(&core.cx);
+        let most = core.logs.longest_write_entry();
         if core.cx.takes_no_writes() {
             // What was given up would be found after a crash, and may not be answered before that
             // is over.
@@ -158,9 +158,9 @@ impl Hosts {
         let gate = core.logs.pass_write_entry(&mut core.cx, &core.durable, length);
         self.stage.is_full = gate == EntryGate::Full;
         match gate {
-            EntryGate::Open => {
+            EntryGate::Open(lane) => {
                 self.stage.batch.admitted += length;
-                self.start_entry(core, count);
+                self.start_entry(core, lane, count);
             }
             EntryGate::Marked => {}
             EntryGate::Full if self.is_hindered(core) && !core.logs.owes_writes() => self.unstage(core),
@@ -189,7 +189,7 @@ impl Hosts {
         }
     }
 
-    fn start_entry(&mut self, core: &mut Core, count: usize) {
+    fn start_entry(&mut self, core: &mut Core, lane: Lane, count: usize) {
         let entry: Vec<Waiting> = self.stage.waiting.drain(..count).collect();
         let mut spans = Vec::with_capacity(count);
         for Waiting { host, write } in &entry {
@@ -197,16 +197,18 @@ impl Hosts {
             spans.push(Span::new(Source::Buffer(buffer), start, write.length()));
         }
         let writes = entry.iter().map(|waiting| waiting.write.clone()).collect();
-        self.stage.entry = entry;
-        core.logs.begin_write_entry(&mut core.cx, &core.durable, writes, spans);
+        let content = (writes, spans);
+        let number = core.logs.begin_write_entry(&mut core.cx, &core.durable, lane, content);
+        self.stage.entries.insert(number, entry);
     }
 
-    /// An entry of writes is durable: its writes are staged and answered, as far as all of its
-    /// members are there.
-    pub(super) fn entry_done(&mut self, core: &mut Core, id: JobId, number: u64) {
+    /// An entry of writes is durable: its writes are staged and answered, if all of its members are
+    /// there. Of two writes of the same sectors the one in the newer entry is the newer one, as
+    /// after a crash.
+    pub(super) fn entry_done(&mut self, core: &mut Core, id: JobId, (number, lane): (u64, Lane)) {
         core.cx.jobs.end(id);
-        let entry = std::mem::take(&mut self.stage.entry);
-        if !core.logs.write_entry_done() {
+        let entry = self.stage.take_entry(number);
+        if !core.logs.write_entry_done(lane) {
             return self.write_again(entry);
         }
         for waiting in entry {
@@ -217,15 +219,22 @@ impl Hosts {
             self.stage.end_pending(host);
             core.cx.signal(Signal::HostJobDone(host, Ok(())));
         }
+        self.stage.map.inserted(number);
         self.end_entries(core);
     }
 
     /// An entry could not be written. It may stand on some member, and would count until the next
     /// one is durable: its writes go into that one.
-    pub(super) fn entry_broken(&mut self, core: &mut Core, id: JobId, failures: &[FailedAccess]) {
+    pub(super) fn entry_broken(
+        &mut self,
+        core: &mut Core,
+        id: JobId,
+        (number, lane): (u64, Lane),
+        failures: &[FailedAccess],
+    ) {
         core.cx.jobs.end(id);
-        let entry = std::mem::take(&mut self.stage.entry);
-        core.logs.write_entry_broken(&core.cx, &core.durable, failures);
+        core.logs.write_entry_broken(&core.cx, &core.durable, lane, failures);
+        let entry = self.stage.take_entry(number);
         self.write_again(entry);
     }
 

@@ -4,14 +4,17 @@
 //! The commit log has a stream of records and one of the intents of reintegrations, and with
 //! write-back one of writes. Each member has an area for each. An entry goes to f + 1 members of
 //! one parity group (or f + 1 journal devices), where f members may be lost: those with the least
-//! to do ([`places`]). While one entry is being written, all new records wait and are written
+//! to do ([`places`]). While all lanes have an entry under way, new records wait and are written
 //! together in the next entry: one sequential write for many records. Later the records reach their
 //! region's log in whole segments, as they do without a commit log.
 //!
 //! Invariants:
-//! - A stream has one entry being written at a time, so records become durable in their order. It
-//!   counts when it is durable on all of its members. If one of them fails meanwhile, the entry is
-//!   given up, and its records are written again, in an entry that names the same predecessor.
+//! - A stream has lanes, each with one entry being written at a time. It counts when it is durable
+//!   on all of its members. If one of them fails meanwhile, the entry is given up, and another one
+//!   of the lane takes its place and names the same predecessor.
+//! - Of each region, records are told of in the order of their entries: data is written, segments
+//!   are filled and parity is brought up when no older entry with records of the region is under
+//!   way in another lane.
 //! - An entry has the same place in each area. So whatever members the entries stand on, all that
 //!   count and all space that is reserved fit into any area.
 //! - An entry keeps its place until its records are in segments on members or in durable parity
@@ -35,7 +38,7 @@ pub(super) mod places;
 mod space;
 pub(super) mod writes;
 
-use self::logs::{CommitEntry, EntryName, GROUP, LONGEST};
+use self::logs::{CommitEntry, EntryName, GROUP, LONGEST, Streams};
 
 use parlour_units::{Sectors, Unit};
 
@@ -52,6 +55,7 @@ use crate::format::commit_entry::{Change, Committed, EntryContent, payload_diges
 use crate::format::segment::{Record, RecordKind};
 use crate::ids::JobId;
 use crate::job::Kind;
+use crate::log::lane::{INTENTS, Lane};
 use crate::plan::{LogMethod, Recorded, Source, Span};
 use crate::signal::Signal;
 
@@ -61,6 +65,9 @@ impl Logs {
     pub(crate) fn pump_commits(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
         if !self.commits.exist() {
             return false;
+        }
+        if self.tell_committed(cx, durable) {
+            return true;
         }
         if !self.commits.orphans.is_empty() && durable.bitmap().all_resync_is_durable() {
             self.commits.adopt();
@@ -74,36 +81,49 @@ impl Logs {
         self.start_entry(cx, durable) || self.press_commits(cx, durable)
     }
 
-    /// Writes intents and records that wait, in rings where no entry is being written. Returns
+    /// Writes intents and records that wait, in lanes where no entry is being written. Returns
     /// whether there were any.
     fn start_entry(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
         if self.start_copy(cx, durable) || self.start_needed_mark(cx, durable) {
             return true;
         }
         let log = self.commits.log();
-        let announced = !log.part(CommitPart::Intents).is_writing() && !log.announced.is_empty();
-        let waiting = !log.records().is_writing() && !log.waiting.is_empty();
-        if !(announced || waiting) || durable.barrier() || self.break_waiting(cx, durable) {
+        let free = |log: &Streams, part| log.free_lanes(part);
+        let announced = !log.announced.is_empty() && !free(log, CommitPart::Intents).is_empty();
+        let lanes = if log.waiting.is_empty() { Vec::new() } else { free(log, CommitPart::Records) };
+        if !announced && lanes.is_empty() || durable.barrier() || self.break_waiting(cx, durable) {
             return false;
         }
-        let log = self.commits.log();
-        let block = cx.geometry.block();
-        let part = if announced { CommitPart::Intents } else { CommitPart::Records };
-        let length = if announced {
-            log.announced.front().map_or(Sectors::ZERO, |waiting| waiting.content.header_length(block))
-        } else {
-            self.group(cx).1
-        };
-        let ring = self.commits.log().ring(part);
-        if !ring.fits(length) && ring.lags() {
-            self.write_mark(cx, durable, part);
+        if announced {
+            let block = cx.geometry.block();
+            let next = self.commits.log().announced.front();
+            let length = next.map_or(Sectors::ZERO, |waiting| waiting.content.header_length(block));
+            if !self.make_room(cx, durable, INTENTS, length) {
+                self.write_intent(cx, durable);
+            }
             return true;
         }
-        if announced {
-            self.write_intent(cx, durable);
-        } else {
-            self.start_commit(cx, durable);
+        lanes.into_iter().any(|lane| self.start_commit(cx, durable, lane))
+    }
+
+    /// If an entry of `length` has no room in a lane, and an empty entry would make some: writes
+    /// one. Returns whether it did.
+    pub(in crate::log) fn make_room(
+        &mut self,
+        cx: &mut Context,
+        durable: &Durable,
+        (part, lane): (CommitPart, Lane),
+        length: Sectors,
+    ) -> bool {
+        let lanes = self.commits.log().part(part);
+        if lanes.lane(lane).fits(length) || !lanes.lags(lane) {
+            return false;
         }
+        // (An entry of any lane says for all which ones are forgotten.)
+        let has_room = |lane: &Lane| !lanes.lane(*lane).is_writing() && lanes.has_room_for_mark(*lane);
+        let others = lanes.names().map(Lane);
+        let Some(with_room) = [lane].into_iter().chain(others).find(has_room) else { return false };
+        self.write_mark(cx, durable, (part, with_room));
         true
     }
 
@@ -120,19 +140,25 @@ impl Logs {
         none
     }
 
-    /// The number of waiting jobs that the next entry takes, and the entry's greatest length.
-    fn group(&mut self, cx: &mut Context) -> (usize, Sectors) {
+    /// The waiting jobs that the next entry of `lane` takes, and the entry's greatest length: those
+    /// that have reserved their space there, and others, if there is room for them.
+    fn group(&mut self, cx: &mut Context, lane: Lane) -> (Vec<JobId>, Sectors) {
         let log = self.commits.log();
-        let most = Sectors::new(log.records().length() / LONGEST);
-        let mut length = Sectors::ZERO;
-        for (index, id) in log.waiting.iter().take(GROUP).enumerate() {
-            let space = cx.jobs.stripe(*id).logging.commit_space;
-            if index > 0 && length + space > most {
-                return (index, length);
+        let most = Sectors::new(log.records().lane(lane).length() / LONGEST);
+        let (mut group, mut length) = (Vec::new(), Sectors::ZERO);
+        for id in std::mem::take(&mut log.waiting) {
+            let logging = &mut cx.jobs.stripe(id).logging;
+            let space = logging.commit_space;
+            let fits = group.len() < GROUP && (group.is_empty() || length + space <= most);
+            if fits && log.moves(space, logging.lane, lane) {
+                logging.lane = lane;
+                length += space;
+                group.push(id);
+            } else {
+                log.waiting.push_back(id);
             }
-            length += space;
         }
-        (log.waiting.len().min(GROUP), length)
+        (group, length)
     }
 
     /// Where the commit log fills up, makes old entries superfluous: their records go to their
@@ -182,24 +208,35 @@ impl Logs {
         self.open_segments().find(old)
     }
 
-    /// Writes the records of all waiting jobs that fit, as one entry.
-    fn start_commit(&mut self, cx: &mut Context, durable: &Durable) {
+    /// Writes the records of all waiting jobs that fit, as one entry of `lane`. Returns whether it
+    /// did anything.
+    fn start_commit(&mut self, cx: &mut Context, durable: &Durable, lane: Lane) -> bool {
+        let (group, length) = self.group(cx, lane);
+        if group.is_empty() {
+            return false;
+        }
+        if self.make_room(cx, durable, (CommitPart::Records, lane), length) {
+            group.into_iter().rev().for_each(|id| self.commits.log().waiting.push_front(id));
+            return true;
+        }
         let (mut content, mut spans, mut jobs) = (EntryContent::default(), Vec::new(), Vec::new());
-        let (count, _) = self.group(cx);
-        let group: Vec<JobId> = self.commits.log().waiting.drain(..count).collect();
         for id in group {
             let records = self.add_records(cx, id, &mut content, &mut spans);
             jobs.push((id, records));
         }
         let unlanded = jobs.len() as u32;
-        let (header, slots) = self.begin_entry(cx, durable, CommitPart::Records, content, (0, unlanded));
+        let regions = jobs.iter().map(|(job, _)| cx.jobs.stripe(*job).region).collect();
+        let place = (CommitPart::Records, lane);
+        let (header, slots) = self.begin_entry(cx, durable, place, content, (0, unlanded));
+        self.commits.log().untold.insert(header.number, regions);
         for Committed { region, record, .. } in &header.content.records {
             if record.kind.overrules() {
                 self.commits.note_overruling(*region, record.stripe, header.number);
             }
         }
-        let kind = Kind::Commit(CommitEntry { number: header.number, jobs });
+        let kind = Kind::Commit(CommitEntry { number: header.number, lane, jobs });
         self.write_entry(cx, &slots, header, spans, kind);
+        true
     }
 
     /// Adds what a job commits to an entry: its records, with the checksums that the job's plan has
@@ -272,9 +309,8 @@ impl Logs {
         records
     }
 
-    /// The entry is durable: its records count, and their jobs go on to write the data, as far as
-    /// its members are there. If one of the entry's members was failed meanwhile, the entry is
-    /// given up.
+    /// The entry is durable: its records count. If one of the entry's members was failed meanwhile,
+    /// the entry is given up.
     pub(crate) fn commit_done(
         &mut self,
         cx: &mut Context,
@@ -282,16 +318,27 @@ impl Logs {
         id: JobId,
         entry: CommitEntry,
     ) {
-        let CommitEntry { number, jobs } = entry;
         cx.jobs.end(id);
-        if !self.commits.written(CommitPart::Records, true) {
-            return self.give_entry_up(cx, jobs, &[]);
+        let place = (CommitPart::Records, entry.lane);
+        if !self.commits.written(place, true) {
+            self.give_entry_up(cx, entry, &[]);
+        } else {
+            self.plan_given_up_again(cx, place);
+            self.commits.log().durable.insert(entry.number, entry);
         }
-        self.plan_given_up_again(cx, CommitPart::Records);
-        let name = EntryName { part: CommitPart::Records, number };
-        for (job, records) in jobs {
+        self.tell_committed(cx, durable);
+    }
+
+    /// Jobs of durable entries go on to write the data, as far as its members are there. Returns
+    /// whether there were any.
+    fn tell_committed(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
+        let told = self.commits.log().take_committed();
+        let any = !told.is_empty();
+        for (number, job, records) in told {
+            let name = EntryName { part: CommitPart::Records, number };
             self.committed(cx, durable, job, name, &records);
         }
+        any
     }
 
     fn committed(
@@ -330,12 +377,12 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         id: JobId,
-        CommitEntry { jobs, .. }: CommitEntry,
+        entry: CommitEntry,
         failures: &[FailedAccess],
     ) {
         cx.jobs.end(id);
-        self.commits.written(CommitPart::Records, false);
-        self.give_entry_up(cx, jobs, failures);
+        self.commits.written((CommitPart::Records, entry.lane), false);
+        self.give_entry_up(cx, entry, failures);
     }
 
     pub(super) fn start_commit_flush(&mut self, cx: &mut Context) {

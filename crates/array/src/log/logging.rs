@@ -4,6 +4,7 @@
 use parlour_units::Sectors;
 
 use super::commit::logs::EntryName;
+use super::lane::Lane;
 use super::segment::Reservation;
 use crate::plan::{Fragment, LogMethod};
 
@@ -15,6 +16,8 @@ pub(crate) struct Logging {
     pub(in crate::log) reservations: Vec<Reservation>,
     /// Space in the commit log that is reserved for the records.
     pub(in crate::log) commit_space: Sectors,
+    /// The lane in which it is reserved.
+    pub(in crate::log) lane: Lane,
     /// Sectors of check units that a crash may cost, while a whole stripe is written in place.
     pub(in crate::log) at_risk: Sectors,
     /// The commit log's entry that waits for the data, and the region's epoch at that time.

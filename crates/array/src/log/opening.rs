@@ -32,7 +32,7 @@ impl Logs {
         let mut commits = CommitLogs::new(&found, first_sequence, geometry);
         let holds_writes = |entry: &FoundEntry| !entry.header.content.writes.is_empty();
         let writes: Vec<FoundEntry> =
-            found.writes.entries.iter().filter(|e| holds_writes(e)).cloned().collect();
+            found.writes.entries().into_iter().filter(|e| holds_writes(e)).cloned().collect();
         let recoveries = remember(found, geometry, counts);
         for (region, mut recovery) in recoveries {
             recovery.landed = self.landed[region.as_usize()];

@@ -17,8 +17,8 @@ impl Logs {
             Kind::Reintegrate { region } => self.reintegrate_pass_done(cx, durable, id, region),
             Kind::Load(load) => self.load_done(cx, durable, id, *load),
             Kind::Commit(entry) => self.commit_done(cx, durable, id, entry),
-            Kind::CommitMark { part } => self.mark_done(cx, id, part),
-            Kind::CommitCopy { part, slots } => self.copy_done(cx, id, part, &slots),
+            Kind::CommitMark { part, lane } => self.mark_done(cx, id, (part, lane)),
+            Kind::CommitCopy { part, lane, slots } => self.copy_done(cx, id, (part, lane), &slots),
             Kind::CommitFlush { turn } => self.commit_flushed(cx, id, turn, true),
             Kind::Intent { number, waiting } => self.intent_done(cx, id, number, *waiting),
             Kind::ReintegrateFlush { region } => self.reintegration_flushed(cx, durable, id, (region, true)),
@@ -41,8 +41,10 @@ impl Logs {
             Kind::Reintegrate { region } => self.reintegrate_broken(cx, durable, (id, region), failures),
             Kind::Load(load) => self.load_broken(cx, durable, (id, *load), failures),
             Kind::Commit(entry) => self.commit_broken(cx, id, entry, failures),
-            Kind::CommitMark { part } => self.mark_broken(cx, durable, (id, part), failures),
-            Kind::CommitCopy { part, slots } => self.copy_broken(cx, (id, part), &slots, failures),
+            Kind::CommitMark { part, lane } => self.mark_broken(cx, durable, (id, part, lane), failures),
+            Kind::CommitCopy { part, lane, slots } => {
+                self.copy_broken(cx, (id, part, lane), &slots, failures)
+            }
             Kind::CommitFlush { turn } => self.commit_flushed(cx, id, turn, false),
             Kind::Intent { waiting, .. } => self.intent_broken(cx, durable, (id, *waiting), failures),
             Kind::ReintegrateFlush { region } => self.reintegration_flushed(cx, durable, id, (region, false)),

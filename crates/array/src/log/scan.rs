@@ -25,9 +25,10 @@ use crate::log::found::{Area, Gaps};
 pub struct CommitLogContent {
     /// Whether all of the log was read.
     pub(crate) read: bool,
-    pub(crate) records: Area,
-    pub(crate) intents: Area,
-    pub(crate) writes: Area,
+    /// By lane.
+    pub(crate) records: Vec<Area>,
+    pub(crate) intents: Vec<Area>,
+    pub(crate) writes: Vec<Area>,
     /// Whether there are entries with numbers that no session can have given.
     pub(crate) beyond: bool,
 }
@@ -61,8 +62,8 @@ pub struct CommitLogReader {
     key: SectorKey,
     geometry: Geometry,
     horizon: Horizon,
-    /// By stream, in the order of their areas.
-    rings: [RingReader; 3],
+    /// In the order of their areas: the lanes of each stream.
+    rings: Vec<(CommitPart, RingReader)>,
     beyond: bool,
 }
 
@@ -70,13 +71,15 @@ impl CommitLogReader {
     /// A reader for the log of any member of this array.
     pub fn new(assembly: &Assembly) -> CommitLogReader {
         let geometry = assembly.geometry.clone();
-        let ring = |part| RingReader::new(geometry.commit_part(part).1, geometry.block());
+        let lanes =
+            |part: CommitPart| geometry.lane_lengths(part).into_iter().map(move |length| (part, length));
+        let ring = |(part, length)| (part, RingReader::new(length, geometry.block()));
         let array = assembly.superblock.array;
         CommitLogReader {
             array,
             key: SectorKey::new(array.0),
             horizon: assembly.horizon(),
-            rings: CommitPart::ALL.map(ring),
+            rings: CommitPart::ALL.into_iter().flat_map(lanes).map(ring).collect(),
             beyond: false,
             geometry,
         }
@@ -86,7 +89,7 @@ impl CommitLogReader {
     pub fn take(&mut self, bytes: &[u8]) {
         let CommitLogReader { array, key, geometry, horizon, rings, beyond, .. } = self;
         let mut rest = bytes;
-        for (ring, part) in rings.iter_mut().zip(CommitPart::ALL) {
+        for (part, ring) in rings {
             let (of_ring, behind) = rest.split_at(rest.len().min(ring.left()));
             rest = behind;
             ring.take(of_ring, |bytes| {
@@ -94,7 +97,7 @@ impl CommitLogReader {
                 if let Decoded::Entry(entry) = &decoded {
                     let within = entry.is_within(*horizon);
                     *beyond |= !within;
-                    if !within || !entry.content.is_of(part) || !entry.suits(geometry) {
+                    if !within || !entry.content.is_of(*part) || !entry.suits(geometry) {
                         return Decoded::Nothing;
                     }
                 }
@@ -107,7 +110,7 @@ impl CommitLogReader {
     /// entries there counts.
     pub fn skip(&mut self, length: usize) {
         let mut rest = length;
-        for ring in &mut self.rings {
+        for (_, ring) in &mut self.rings {
             let of_ring = rest.min(ring.left());
             rest -= of_ring;
             ring.skip(of_ring);
@@ -118,17 +121,25 @@ impl CommitLogReader {
     /// Ends the reading and returns the content. A log that was taken only in part counts as
     /// unreadable.
     pub fn finish(self) -> CommitLogContent {
-        if self.rings.iter().any(|ring| ring.left() > 0) || !self.geometry.is_journaled() {
+        if self.rings.iter().any(|(_, ring)| ring.left() > 0) || !self.geometry.is_journaled() {
             return CommitLogContent::default();
         }
-        let [records, intents, writes] = self.rings.map(RingReader::finish);
-        CommitLogContent { read: true, records, intents, writes, beyond: self.beyond }
+        let mut content = CommitLogContent { read: true, beyond: self.beyond, ..CommitLogContent::default() };
+        for (part, ring) in self.rings {
+            let areas = match part {
+                CommitPart::Records => &mut content.records,
+                CommitPart::Intents => &mut content.intents,
+                CommitPart::Writes => &mut content.writes,
+            };
+            areas.push(ring.finish());
+        }
+        content
     }
 }
 
 impl fmt::Debug for CommitLogReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entries = self.rings.each_ref().map(|ring| ring.entries.len());
+        let entries = self.rings.iter().map(|(_, ring)| ring.entries.len()).collect::<Vec<_>>();
         f.debug_struct("CommitLogReader").field("entries", &entries).finish_non_exhaustive()
     }
 }
@@ -238,7 +249,7 @@ mod tests {
     use crate::format::commit_entry::tests::something;
     use crate::format::commit_entry::{Change, Committed, EntryContent};
     use crate::format::segment::{Record, RecordKind};
-    use crate::log::found::Found;
+    use crate::log::found::{Found, FoundLane};
 
     const ARRAY: Identity = Identity([7; 16]);
     const BLOCK: Sectors = Sectors::new(8);
@@ -259,7 +270,7 @@ mod tests {
         }
         assert!(most <= RingReader::MANY, "{most} entries were kept");
         assert_eq!(pending, 0, "bytes are kept only while more is needed");
-        let found = Found::of([(Slot::new(0), ring.finish())], BLOCK);
+        let found = Found::of([(Slot::new(0), vec![ring.finish()])], BLOCK);
         assert_eq!((numbers(&found), found.whole), (vec![19_997, 19_998, 19_999, 20_000], true));
     }
 
@@ -297,7 +308,7 @@ mod tests {
             for piece in bytes.chunks(piece) {
                 ring.take(piece, decode);
             }
-            Found::of([(Slot::new(0), ring.finish())], BLOCK)
+            Found::of([(Slot::new(0), vec![ring.finish()])], BLOCK)
         };
         let found = read(bytes.len().max(1));
         assert_eq!(read(512), found);
@@ -306,13 +317,16 @@ mod tests {
     }
 
     fn numbers(found: &Found) -> Vec<u64> {
-        found.entries.iter().map(|entry| entry.header.number).collect()
+        found.entries().iter().map(|entry| entry.header.number).collect()
     }
 
     #[test]
     fn entries_that_count_are_found_in_order_around_the_end() {
         let found = read(&log(32, &[(4, 24, 2, 3), (5, 32, 4, 4), (6, 40, 4, 5), (3, 16, 1, 2)]));
-        assert_eq!((numbers(&found), found.newest, found.head, found.whole), (vec![4, 5, 6], 6, 48, true));
+        assert_eq!(
+            (numbers(&found), found.newest(), found.lanes[0].head, found.whole),
+            (vec![4, 5, 6], 6, 48, true)
+        );
     }
 
     #[test]
@@ -340,7 +354,7 @@ mod tests {
             let mut left = entries.to_vec();
             left.remove(missing);
             let found = read(&log(40, &left));
-            assert_eq!((numbers(&found), found.newest, found.whole), (vec![], 9, false), "{missing}");
+            assert_eq!((numbers(&found), found.newest(), found.whole), (vec![], 9, false), "{missing}");
         }
         let found = read(&log(40, &entries[..3]));
         assert_eq!((numbers(&found), found.whole), (vec![4, 5, 7], true), "the newest may have been cut off");
@@ -351,7 +365,7 @@ mod tests {
     #[test]
     fn a_block_that_cannot_be_read_costs_its_entry_and_hides_what_may_stand_there_alone() {
         let bytes = log(160, &[(4, 24, 4, 3), (5, 32, 4, 4), (6, 40, 4, 5)]);
-        let found = |sector: usize| Found::of([(Slot::new(3), area_without(&bytes, sector))], BLOCK);
+        let found = |sector: usize| Found::of([(Slot::new(3), vec![area_without(&bytes, sector)])], BLOCK);
         for far in [96, 120, 152] {
             assert_eq!((numbers(&found(far)), found(far).hidden), (vec![4, 5, 6], vec![]), "{far}");
         }
@@ -371,7 +385,7 @@ mod tests {
             let mut one = RingReader::new(Sectors::new(160), BLOCK);
             one.take(&log(160, &entries), decode);
             let other = area_without(&log(160, &entries[..2]), sector);
-            Found::of([(Slot::new(1), one.finish()), (Slot::new(2), other)], BLOCK)
+            Found::of([(Slot::new(1), vec![one.finish()]), (Slot::new(2), vec![other])], BLOCK)
         };
         assert_eq!(found(104).hidden, [Slot::new(2)], "6 was perhaps given up, and 7 took its place");
         assert_eq!(found(96).hidden, [], "5 counted when 6 was begun");
@@ -390,12 +404,12 @@ mod tests {
             .encode(ARRAY, BLOCK);
         bytes[..copy.len()].copy_from_slice(&copy);
         let found = read(&bytes);
-        assert_eq!((found.entries.len(), found.newest, found.head), (1, 4, 32));
+        assert_eq!((found.entries().len(), found.newest(), found.lanes[0].head), (1, 4, 32));
     }
 
     #[test]
     fn nothing_is_found_where_nothing_was_written() {
-        assert_eq!(read(&[]), Found::default());
-        assert_eq!(read(&log(32, &[])), Found::default());
+        assert_eq!(read(&[]), Found { lanes: vec![FoundLane::default()], ..Found::default() });
+        assert_eq!(read(&log(32, &[])), Found { lanes: vec![FoundLane::default()], ..Found::default() });
     }
 }

@@ -28,11 +28,11 @@ impl Logs {
     pub(crate) fn journal_status(&self, cx: &Context, durable: &Durable) -> Option<JournalStatus> {
         let log = self.commits.streams.as_ref()?;
         let stream = |(stream, of): (&Stream, &'static str)| {
-            let (entries, oldest) = stream.ring.oldest_since();
+            let (entries, oldest) = stream.lanes.oldest_since();
             StreamStatus {
                 of,
-                used: Sectors::new(stream.ring.used()).bytes(),
-                room: Sectors::new(stream.ring.length()).bytes(),
+                used: Sectors::new(stream.lanes.used()).bytes(),
+                room: Sectors::new(stream.lanes.length()).bytes(),
                 entries,
                 oldest_seconds: oldest.map(|began| cx.now.since(began).as_secs_f64()),
                 written: stream.written,

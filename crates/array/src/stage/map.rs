@@ -85,8 +85,33 @@ impl StageMap {
         self.live.values().fold(Sectors::ZERO, |sum, length| sum + *length)
     }
 
-    /// Takes in a write of an entry that counts. It takes the place of what it covers.
+    /// Takes in a write of an entry that counts. It takes the place of what it covers of entries
+    /// that are not newer.
     pub(crate) fn insert(&mut self, buffers: &mut Buffers, staged: Staged) {
+        let Staged { range, entry, start, .. } = staged;
+        let newer = self.overlapping(range).filter(|(_, segment)| segment.entry > entry);
+        let newer: Vec<Range> = newer.map(|(from, segment)| Range { from, to: segment.to }).collect();
+        let mut from = range.from;
+        for other in newer.into_iter().chain([Range { from: range.to, to: range.to }]) {
+            if from < other.from {
+                let part = Range { from, to: other.from };
+                self.insert_part(
+                    buffers,
+                    Staged { range: part, start: start + (from - range.from), ..staged },
+                );
+            }
+            from = from.max(other.to);
+        }
+    }
+
+    /// All of the entry's writes were inserted. (It is over if newer ones have covered them.)
+    pub(crate) fn inserted(&mut self, entry: u64) {
+        if !self.live.contains_key(&entry) && !self.over.contains(&entry) {
+            self.over.push(entry);
+        }
+    }
+
+    fn insert_part(&mut self, buffers: &mut Buffers, staged: Staged) {
         let Staged { range, entry, buffer, start } = staged;
         self.cut_out(buffers, range);
         buffers.hold(buffer);
@@ -209,13 +234,15 @@ mod tests {
     proptest! {
         #[test]
         fn a_map_of_segments_is_a_map_of_sectors(
-            steps in proptest::collection::vec((0..60_u64, 1..20_u64, any::<bool>()), 1..60),
+            steps in proptest::collection::vec(
+                (0..60_u64, 1..20_u64, any::<bool>(), any::<bool>()), 1..60,
+            ),
         ) {
             let (mut map, mut buffers) = (StageMap::default(), Buffers::new());
             let mut simple = Simple::new();
-            let mut entry = 1;
+            let mut entry = 10;
             let (mut held, mut used) = (Vec::new(), std::collections::BTreeSet::new());
-            for (from, length, destages) in steps {
+            for (from, length, destages, comes_late) in steps {
                 let to = (from + length).min(64);
                 if destages {
                     let of = map.newest(range(from, to)).unwrap_or(0);
@@ -226,15 +253,21 @@ mod tests {
                 } else {
                     // An entry may have several writes, but none after it was destaged in part.
                     let goes_on = length % 2 == 0 && !simple.values().any(|sector| sector.0 == entry && sector.3);
-                    entry += u64::from(!goes_on);
+                    entry += 10 * u64::from(!goes_on);
+                    // An entry may count after a newer one.
+                    let last = entry;
+                    let entry = if comes_late && !goes_on { last - 15 } else { last };
                     used.insert(entry);
                     let buffer = buffers.take(Sectors::new(100));
                     let start = Sectors::new(entry % 7);
                     map.insert(&mut buffers, Staged { range: range(from, to), entry, buffer, start });
+                    map.inserted(entry);
                     buffers.release(buffer);
                     held.push(buffer);
                     for index in from..to {
-                        simple.insert(index, (entry, buffer, start.get() + index - from, false));
+                        if simple.get(&index).is_none_or(|sector| sector.0 <= entry) {
+                            simple.insert(index, (entry, buffer, start.get() + index - from, false));
+                        }
                     }
                 }
                 let staged: Simple = simple.iter().filter(|(_, sector)| !sector.3).map(|(a, b)| (*a, *b)).collect();

@@ -13,7 +13,7 @@
 
 mod map;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use parlour_units::{Instant, Member, Sector, Sectors};
 
@@ -40,8 +40,8 @@ impl Waiting {
 #[derive(Debug)]
 pub(crate) struct Unread {
     pub(crate) number: u64,
-    /// Its start, counted in sectors since the stream was new.
-    pub(crate) at: u64,
+    /// Where it starts on each of its members.
+    pub(crate) at: Sector,
     /// The length of its header.
     pub(crate) header: Sectors,
     pub(crate) writes: Vec<StagedWrite>,
@@ -62,8 +62,8 @@ pub(crate) struct Stage {
     pub(crate) pending: Vec<(HostId, Range)>,
     /// Those of them that wait for the next entry.
     pub(crate) waiting: VecDeque<Waiting>,
-    /// Those in the entry that is being written.
-    pub(crate) entry: Vec<Waiting>,
+    /// Those in entries that are being written, by the entry's number.
+    pub(crate) entries: BTreeMap<u64, Vec<Waiting>>,
     /// Requests that pass by and are under way.
     pub(crate) passing: Vec<(HostId, Range)>,
     /// Requests that wait until they may pass by.
@@ -168,6 +168,11 @@ impl Stage {
     /// Whether a write of `range` is on its way into an entry.
     pub(crate) fn is_pending(&self, range: Range) -> bool {
         self.pending.iter().any(|(_, other)| other.overlaps(range))
+    }
+
+    /// The writes of an entry, which is no longer being written.
+    pub(crate) fn take_entry(&mut self, number: u64) -> Vec<Waiting> {
+        self.entries.remove(&number).expect("an entry is on the list until it ends")
     }
 
     /// A write is no longer on its way into an entry.

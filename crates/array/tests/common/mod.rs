@@ -287,6 +287,12 @@ impl World {
         self.disks.iter_mut().for_each(|disk| disk.starved = starved);
     }
 
+    /// Whether two pending effects are for the same place of two members.
+    pub fn is_same_place(&self, one: usize, other: usize) -> bool {
+        let range = |index: usize| self.pending[index].action.range();
+        range(one).is_some() && range(one) == range(other)
+    }
+
     pub fn all_volatile(&mut self) {
         for d in &mut self.disks {
             d.volatile();

@@ -49,6 +49,7 @@ impl Setup {
                 regions: Some(u32::from(members)),
                 track: None,
                 writes: None,
+                lanes: None,
                 journals: 0,
             },
             cylinder: Cylinder { track: 48, tracks: 4 },

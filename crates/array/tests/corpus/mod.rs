@@ -141,6 +141,7 @@ impl Case {
             regions: Some(u32::from(self.members)),
             track: None,
             writes: None,
+            lanes: None,
             journals: 0,
         }
     }

@@ -412,6 +412,7 @@ impl Subject {
                 regions: Some(REGION.regions),
                 track: None,
                 writes: None,
+                lanes: None,
                 journals: 0,
             },
             consistency: self.consistency,

@@ -33,13 +33,17 @@ pub struct LogSettings {
     /// 64 MiB]
     #[arg(long, value_name = "SIZE")]
     pub write_back: Option<Size>,
+    /// Entries of records, and of writes, that the journal has under way at once [default: 4, fewer
+    /// where it is short]
+    #[arg(long, value_name = "COUNT")]
+    pub journal_lanes: Option<u16>,
 }
 
 impl LogSettings {
     /// Fills in what these settings leave open from those of a file.
     #[must_use]
     pub fn or(self, file: Self) -> Self {
-        fill!(self, file, [sublogs, regions, log_ratio, log_segment, log_track, write_back])
+        fill!(self, file, [sublogs, regions, log_ratio, log_segment, log_track, write_back, journal_lanes])
     }
 
     /// Returns the settings for the array, which checks them.
@@ -56,6 +60,7 @@ impl LogSettings {
                 regions: self.regions,
                 track: self.log_track.map(Size::sectors),
                 writes: self.write_back.map(Size::sectors),
+                lanes: self.journal_lanes,
                 journals: 0,
             }),
         }

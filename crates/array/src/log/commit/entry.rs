@@ -8,18 +8,20 @@ use crate::effect::{Action, Class};
 use crate::format::commit_entry::{CommitPart, EntryContent, EntryHeader};
 use crate::job::Kind;
 use crate::log::Logs;
+use crate::log::commit::logs::CommitEntry;
 use crate::log::commit::places::places;
-use crate::log::ring::Placed;
+use crate::log::lane::Lane;
+use crate::log::ring::{Placed, Wanted};
 use crate::plan::{Source, Span, Strategy};
 
 impl Logs {
-    /// Assigns a number, a place and members to a new entry. `kept` are the numbers of records or
-    /// intents, and of writes, that the entry is kept for.
+    /// Assigns a number, a place and members to a new entry of a lane. `unstored` and `unlanded`
+    /// are the numbers of records or intents, and of writes, that the entry is kept for.
     pub(crate) fn begin_entry(
         &mut self,
         cx: &mut Context,
         durable: &Durable,
-        part: CommitPart,
+        (part, lane): (CommitPart, Lane),
         content: EntryContent,
         (unstored, unlanded): (u32, u32),
     ) -> (EntryHeader, Vec<Slot>) {
@@ -27,10 +29,11 @@ impl Logs {
         let log = self.commits.log();
         let slots = places(cx, durable, &log.full);
         log.stream(part).count(&content);
-        let ring = log.ring(part);
-        let placed = ring.append(length, &slots, unstored, unlanded);
-        ring.begin(cx.now);
-        let Placed { number, at, tail, previous } = placed;
+        let wanted = Wanted { length, unstored, unlanded };
+        let Placed { number, at, tail, previous } = log.lanes(part).append(lane, wanted, &slots);
+        if let Some(entry) = log.lanes(part).entry(number) {
+            entry.begin(cx.now);
+        }
         (EntryHeader { number, at, tail, previous, content }, slots)
     }
 
@@ -43,17 +46,17 @@ impl Logs {
         spans: Vec<Span>,
         kind: Kind,
     ) {
-        let part = match &kind {
-            Kind::CommitMark { part, .. } => *part,
-            Kind::Intent { .. } => CommitPart::Intents,
-            Kind::StageEntry { .. } => CommitPart::Writes,
-            _ => CommitPart::Records,
+        let (part, lane) = match &kind {
+            Kind::CommitMark { part, lane } => (*part, *lane),
+            Kind::Intent { .. } => (CommitPart::Intents, Lane::FIRST),
+            Kind::StageEntry { lane, .. } => (CommitPart::Writes, *lane),
+            Kind::Commit(CommitEntry { lane, .. }) => (CommitPart::Records, *lane),
+            other => unreachable!("{other:?} writes no entry"),
         };
-        let (start, length) = cx.geometry.commit_part(part);
         let block = cx.geometry.block();
         let entry = header.length(block);
         let head = header.content.header_length(block);
-        let at = start + Sectors::new(header.at % length.get());
+        let at = cx.geometry.entry_at(part, lane, header.at);
         let fresh = self.commits.log().part(part).is_fresh();
         let class = if fresh { Class::Metadata } else { Class::Log };
         let id = cx.jobs.start(kind, class);

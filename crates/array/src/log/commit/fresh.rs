@@ -13,6 +13,8 @@ use crate::job::Kind;
 use crate::log::Logs;
 use crate::log::commit::logs::{Copy, EntryName, Stream};
 use crate::log::commit::places::{further_places, is_exposed, places};
+use crate::log::lane::Lane;
+use crate::log::ring::Ring;
 use crate::plan::{Source, Span, Strategy};
 use crate::signal::Signal;
 
@@ -26,7 +28,7 @@ impl Logs {
         while let Some(copy) = self.commits.log().copies.pop() {
             let log = self.commits.log();
             let full = log.full.clone();
-            let Some(entry) = log.ring(copy.part).entry(copy.number) else { continue };
+            let Some(entry) = log.lanes(copy.part).entry(copy.number) else { continue };
             // (Perhaps the only member that had it is gone by now.)
             let slots = match entry.slots() {
                 [] => places(cx, durable, &full),
@@ -41,12 +43,11 @@ impl Logs {
     }
 
     fn write_copy(&mut self, cx: &mut Context, copy: Copy, slots: Vec<Slot>) {
-        let Copy { part, at, bytes, .. } = copy;
-        let (start, length) = cx.geometry.commit_part(part);
-        let at = start + Sectors::new(at % length.get());
+        let Copy { part, lane, at, bytes, .. } = copy;
+        let at = cx.geometry.entry_at(part, lane, at);
         self.commits.log().copying = true;
         let entry = Sectors::new(bytes.len() as u64 / 512);
-        let id = cx.jobs.start(Kind::CommitCopy { part, slots: slots.clone() }, Class::Log);
+        let id = cx.jobs.start(Kind::CommitCopy { part, lane, slots: slots.clone() }, Class::Log);
         let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
         job.metadata = bytes;
@@ -60,14 +61,20 @@ impl Logs {
 
     /// The newest entry is durable on further members, as far as these stand. (Those that were
     /// failed meanwhile are losses that need not be survived once more.)
-    pub(crate) fn copy_done(&mut self, cx: &mut Context, id: JobId, part: CommitPart, slots: &[Slot]) {
+    pub(crate) fn copy_done(
+        &mut self,
+        cx: &mut Context,
+        id: JobId,
+        (part, lane): (CommitPart, Lane),
+        slots: &[Slot],
+    ) {
         let turn = cx.jobs.get(id).turn;
         cx.jobs.end(id);
         let stand = |slot: &&Slot| cx.roster.member_since(**slot, turn).is_some();
         let standing: Vec<Slot> = slots.iter().filter(stand).copied().collect();
         let log = self.commits.log();
         log.copying = false;
-        let Some(number) = log.ring(part).copied(&standing) else { return };
+        let Some(number) = log.lanes(part).lane_mut(lane).copied(&standing) else { return };
         let name = EntryName { part, number };
         for region in self.regions.regions().collect::<Vec<_>>() {
             if let Some(recovery) = &mut self.region(region).recovery {
@@ -80,20 +87,20 @@ impl Logs {
     pub(crate) fn copy_broken(
         &mut self,
         cx: &mut Context,
-        (id, part): (JobId, CommitPart),
+        (id, part, lane): (JobId, CommitPart, Lane),
         slots: &[Slot],
         failures: &[FailedAccess],
     ) {
         let failed =
             |slot: &Slot| failures.iter().any(|failure| cx.roster.slot_of(failure.member) == Some(*slot));
         let written: Vec<Slot> = slots.iter().filter(|slot| !failed(slot)).copied().collect();
-        self.copy_done(cx, id, part, &written);
+        self.copy_done(cx, id, (part, lane), &written);
     }
 
-    /// Whether something may be redone, or read from an entry that was found. What it is redone from
-    /// must be known after the next crash, and count: an opening that was cut off may have left its
-    /// first entry on members that are missing now, and that entry does not count on what was found
-    /// here. Only a newer one makes it harmless.
+    /// Whether something may be redone, or read from an entry that was found. What it is redone
+    /// from must be known after the next crash, and count: an opening that was cut off may have
+    /// left its first entry on members that are missing now, and that entry does not count on what
+    /// was found here. Only a newer one makes it harmless.
     pub(in crate::log) fn may_redo(&mut self, cx: &Context, durable: &Durable) -> bool {
         !self.commits.exist()
             || self.newest_are_copied() && (self.commit_log_is_begun() || !self.can_write_marks(cx, durable))
@@ -111,49 +118,55 @@ impl Logs {
         !places(cx, durable, &self.commits.log().full).is_empty()
     }
 
-    /// Writes an empty entry to a stream that needs one. That is so if the stream has no entry of
-    /// this session: at the next opening it would count as lost. It is so if its last entry, which
-    /// names all that count, stands on fewer members than it could, or may stand on a journal
-    /// device that is gone. And it is so if entries were given up: see [`Logs::give_entry_up`].
-    /// Returns whether there was such a stream.
+    /// Writes an empty entry to a lane that needs one. That is so if the lane has no entry of this
+    /// session: at the next opening it would count as lost. It is so if its last entry, which names
+    /// all that count, stands on fewer members than it could, or may stand on a journal device that
+    /// is gone. And it is so if entries were given up: see [`Logs::give_entry_up`]. Returns whether
+    /// there was such a lane.
     pub(in crate::log) fn start_needed_mark(&mut self, cx: &mut Context, durable: &Durable) -> bool {
         let may = self.newest_are_copied() && self.can_write_marks(cx, durable);
         if !cx.writes || !may || !durable.members_are_informed(cx) {
             return false;
         }
         let log = self.commits.log();
-        let needs = |part: &CommitPart| {
-            let ring = log.part(*part);
-            let owed = *part == CommitPart::Records && !log.given_up.is_empty() && log.waiting.is_empty();
-            let owed = owed || log.owes(*part) || ring.last() <= log.apart;
-            let owed = owed || log.forgets_with_mark(*part);
+        let needs = |(part, lane): &(CommitPart, Lane)| {
+            let (lanes, ring) = (log.part(*part), log.part(*part).lane(*lane));
+            let owed = ring.owes() || ring.last() <= log.apart;
+            // (One lane says it for all.)
+            let owed = owed || *lane == Lane::FIRST && log.forgets_with_mark(*part);
             let may = !durable.barrier() && !log.is_stuck(*part) && durable.has_looked(cx);
             let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
-            !ring.is_writing() && ring.has_room_for_mark() && (ring.is_fresh() || again)
+            !ring.is_writing() && lanes.has_room_for_mark(*lane) && (ring.is_fresh() || again)
         };
-        let Some(part) = cx.geometry.commit_parts().iter().copied().find(needs) else { return false };
-        self.write_mark(cx, durable, part);
+        let of_part = |part: CommitPart| log.part(part).names().map(move |lane| (part, Lane(lane)));
+        let parts = cx.geometry.commit_parts().iter().copied();
+        let Some(place) = parts.flat_map(of_part).find(needs) else { return false };
+        self.write_mark(cx, durable, place);
         true
     }
 
-    /// Whether all streams have an entry of this session.
+    /// Whether all lanes have an entry of this session.
     pub(crate) fn commit_log_is_begun(&self) -> bool {
         let streams = self.commits.streams.as_ref();
-        !streams.is_some_and(|log| log.all().iter().any(|stream| stream.ring.is_fresh()))
+        !streams.is_some_and(|log| log.all().iter().any(|stream| stream.lanes.is_fresh()))
     }
 
     /// Writes an empty entry.
-    pub(in crate::log) fn write_mark(&mut self, cx: &mut Context, durable: &Durable, part: CommitPart) {
-        let (header, slots) = self.begin_entry(cx, durable, part, EntryContent::default(), (0, 0));
-        self.write_entry(cx, &slots, header, Vec::new(), Kind::CommitMark { part });
+    pub(in crate::log) fn write_mark(
+        &mut self,
+        cx: &mut Context,
+        durable: &Durable,
+        (part, lane): (CommitPart, Lane),
+    ) {
+        let (header, slots) = self.begin_entry(cx, durable, (part, lane), EntryContent::default(), (0, 0));
+        self.write_entry(cx, &slots, header, Vec::new(), Kind::CommitMark { part, lane });
     }
 
     /// An empty entry is durable, unless one of its members was failed meanwhile.
-    pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId, part: CommitPart) {
+    pub(crate) fn mark_done(&mut self, cx: &mut Context, id: JobId, place: (CommitPart, Lane)) {
         cx.jobs.end(id);
-        if self.commits.written(part, true) {
-            self.commits.log().stream(part).owed = false;
-            self.plan_given_up_again(cx, part);
+        if self.commits.written(place, true) {
+            self.plan_given_up_again(cx, place);
         }
     }
 
@@ -163,17 +176,17 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         durable: &mut Durable,
-        (id, part): (JobId, CommitPart),
+        (id, part, lane): (JobId, CommitPart, Lane),
         failures: &[FailedAccess],
     ) {
         cx.jobs.end(id);
-        self.commits.log().ring(part).written(false);
+        self.commits.written((part, lane), false);
         if self.may_try_again(cx, durable, failures) {
             // It is written again, to others.
             return;
         }
         let log = self.commits.log();
-        log.ring(part).give_up_beginning();
+        log.lanes(part).lane_mut(lane).give_up_beginning();
         log.stream(part).stuck = true;
         self.tell_given_up(cx, part);
         let log = self.commits.log();
@@ -210,9 +223,9 @@ impl Logs {
     pub(crate) fn need_some_of(&self, these: &[Slot]) -> bool {
         let only_there = |slots: &[Slot]| !slots.is_empty() && slots.iter().all(|slot| these.contains(slot));
         let mut streams = self.commits.streams.iter().flat_map(|log| log.all());
-        streams.any(|Stream { ring, .. }| {
-            only_there(ring.last_slots()) || ring.places().any(|(_, slots)| only_there(slots))
-        })
+        let in_lane =
+            |ring: &Ring| only_there(ring.last_slots()) || ring.places().any(|(_, slots)| only_there(slots));
+        streams.any(|Stream { lanes, .. }| lanes.all().iter().any(in_lane))
     }
 
     /// All entries of writes that were found are in memory.
@@ -224,7 +237,7 @@ impl Logs {
     pub(crate) fn lose_copies(&mut self, slot: Slot) {
         if self.commits.exist() {
             let log = self.commits.log();
-            log.all_mut().iter_mut().for_each(|stream| stream.ring.lose(slot));
+            log.all_mut().iter_mut().for_each(|stream| stream.lanes.lose(slot));
             log.full.retain(|other| *other != slot);
             self.look_for_exposed();
         }

@@ -6,10 +6,11 @@ use crate::context::Context;
 use crate::durable::Durable;
 use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
-use crate::format::segment::Record;
 use crate::ids::JobId;
 use crate::log::Logs;
+use crate::log::commit::logs::CommitEntry;
 use crate::log::commit::places::have_space;
+use crate::log::lane::Lane;
 use crate::signal::Signal;
 
 /// The slots whose members stand and could not carry out an access.
@@ -32,21 +33,22 @@ impl Logs {
         is_new || cx.only_members_lost(failures) || have_space(cx, durable, &log.full)
     }
 
-    /// An entry does not stand on all of its members. It may stand on some, and would be found
-    /// after a crash as long as no newer entry is durable. Until then its jobs are not told: they
-    /// would go on as if it did not count, or be answered with an error.
+    /// An entry of a lane does not stand on all of its members. It may stand on some, and would be
+    /// found after a crash as long as no newer entry of that lane is durable. Until then its jobs
+    /// are not told: they would go on as if it did not count, or be answered with an error.
     pub(super) fn give_entry_up(
         &mut self,
         cx: &mut Context,
-        jobs: Vec<(JobId, Vec<Record>)>,
+        CommitEntry { number, lane, jobs }: CommitEntry,
         failures: &[FailedAccess],
     ) {
         let full = slots_that_failed(cx, failures);
         let log = self.commits.log();
+        log.untold.remove(&number);
         log.note_full(full);
         for (job, _) in jobs {
             cx.release_buffers(job);
-            log.given_up.push((job, failures.to_vec()));
+            log.given_up.push((lane, job, failures.to_vec()));
         }
         // (No newer entry can be written before members have come or gone, and nobody waits for
         // that.)
@@ -55,20 +57,22 @@ impl Logs {
         }
     }
 
-    /// A newer entry is durable than those that were given up: their jobs are planned again for the
-    /// array as it now is. (What failed was no access of theirs.)
-    pub(super) fn plan_given_up_again(&mut self, cx: &mut Context, part: CommitPart) {
+    /// A newer entry of a lane is durable than those that were given up there: their jobs are
+    /// planned again for the array as it now is. (What failed was no access of theirs.)
+    pub(super) fn plan_given_up_again(&mut self, cx: &mut Context, (part, lane): (CommitPart, Lane)) {
         if part == CommitPart::Records {
-            self.commits.log().given_up.iter_mut().for_each(|(_, failures)| failures.clear());
+            let of_lane = |(of, ..): &mut (Lane, JobId, Vec<FailedAccess>)| *of == lane;
+            let again: Vec<_> = self.commits.log().given_up.extract_if(.., of_lane).collect();
+            again.into_iter().for_each(|(_, job, _)| cx.signal(Signal::Broken(job, Vec::new())));
+            self.commits.log().forgetting.wake(&mut cx.runnable);
         }
-        self.tell_given_up(cx, part);
     }
 
     /// No newer entry can be written than those that were given up: their jobs are told what
     /// failed.
     pub(super) fn tell_given_up(&mut self, cx: &mut Context, part: CommitPart) {
         if part == CommitPart::Records {
-            for (job, failures) in std::mem::take(&mut self.commits.log().given_up) {
+            for (_, job, failures) in std::mem::take(&mut self.commits.log().given_up) {
                 cx.signal(Signal::Broken(job, failures));
             }
             self.commits.log().forgetting.wake(&mut cx.runnable);

@@ -9,14 +9,16 @@ use crate::format::segment::Record;
 use crate::geometry::Geometry;
 use crate::ids::JobId;
 use crate::log::found::{Found, FoundEntry, FoundLog};
+use crate::log::lane::Lane;
+use crate::log::lanes::Lanes;
 use crate::log::ring::{Entry, Ring};
 use parlour_units::{Region, Sectors, Slot};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// An entry is closed when it has the records of this many jobs.
 pub(in crate::log) const GROUP: usize = 256;
-/// An entry is closed when it takes about this part of its ring (one sixth). An entry does not wrap
-/// around the end of the ring, so as much may stay unused there.
+/// An entry is closed when it takes about this part of its lane (one sixth). An entry does not wrap
+/// around the end of the lane, so as much may stay unused there.
 pub(in crate::log) const LONGEST: u64 = 6;
 /// So many stripes with such records are remembered in any case.
 const MANY_OVERRULING: usize = 4_096;
@@ -48,15 +50,18 @@ pub(crate) struct CommitLogs {
 pub(in crate::log) struct Streams {
     /// By [`CommitPart`].
     streams: Vec<Stream>,
-    /// Sectors of the stream of records that jobs have reserved.
-    pub(in crate::log) reserved: Sectors,
     /// Jobs whose records go into the next entry.
     pub(in crate::log) waiting: VecDeque<JobId>,
     /// Intents that are still to be written, each as an entry of its own.
     pub(in crate::log) announced: VecDeque<Waiting>,
-    /// Jobs whose entries were given up, with what failed: they are told when a newer entry is
-    /// durable.
-    pub(in crate::log) given_up: Vec<(JobId, Vec<FailedAccess>)>,
+    /// Entries of records that are being written, or have jobs that are not told yet: the region of
+    /// each of these jobs.
+    pub(in crate::log) untold: BTreeMap<u64, Vec<Region>>,
+    /// Those of them that are durable.
+    pub(in crate::log) durable: BTreeMap<u64, CommitEntry>,
+    /// Jobs whose entries were given up, with the entry's lane and what failed: they are told when
+    /// a newer entry of that lane is durable.
+    pub(in crate::log) given_up: Vec<(Lane, JobId, Vec<FailedAccess>)>,
     /// Jobs that wait until records would not be found after a crash.
     pub(in crate::log) forgetting: WaitList,
     /// Slots whose members stand and could not write an entry.
@@ -77,7 +82,7 @@ pub(in crate::log) struct Streams {
 /// One stream of entries.
 #[derive(Debug)]
 pub(in crate::log) struct Stream {
-    pub(in crate::log) ring: Ring,
+    pub(in crate::log) lanes: Lanes,
     /// Up to this number, entries stand on fewer members than they could.
     pub(in crate::log) exposed: u64,
     /// It is waited for that entries up to this number would not be found after a crash.
@@ -85,8 +90,6 @@ pub(in crate::log) struct Stream {
     /// An empty entry could not be written to members that stand: none is tried before members have
     /// come or gone.
     pub(in crate::log) stuck: bool,
-    /// An entry of writes was given up, and would be found after a crash until another is written.
-    pub(in crate::log) owed: bool,
     /// Entries of this session, apart from empty ones.
     pub(in crate::log) written: u64,
     /// What they hold: records, intents or writes.
@@ -94,8 +97,8 @@ pub(in crate::log) struct Stream {
 }
 
 impl Stream {
-    fn new(ring: Ring) -> Stream {
-        Stream { ring, exposed: 0, awaited: 0, stuck: false, owed: false, written: 0, content: 0 }
+    fn new(lanes: Lanes) -> Stream {
+        Stream { lanes, exposed: 0, awaited: 0, stuck: false, written: 0, content: 0 }
     }
 
     /// An entry with this content is begun.
@@ -110,8 +113,9 @@ impl Stream {
 #[derive(Debug)]
 pub(in crate::log) struct Copy {
     pub(in crate::log) part: CommitPart,
+    pub(in crate::log) lane: Lane,
     pub(in crate::log) number: u64,
-    /// Its start, counted in sectors since the stream was new.
+    /// Its start, counted in sectors since the lane was new.
     pub(in crate::log) at: u64,
     pub(in crate::log) bytes: Vec<u8>,
 }
@@ -127,6 +131,7 @@ pub(crate) struct Waiting {
 #[derive(Debug)]
 pub(crate) struct CommitEntry {
     pub(in crate::log) number: u64,
+    pub(in crate::log) lane: Lane,
     /// The jobs whose records it has.
     pub(in crate::log) jobs: Vec<(JobId, Vec<Record>)>,
 }
@@ -153,7 +158,7 @@ impl Streams {
 
     /// Whether the oldest records should be stored elsewhere.
     pub(in crate::log) fn is_low_on_space(&self) -> bool {
-        self.records().used() > self.records().length() / 3
+        self.records().all().iter().any(is_low)
     }
 
     /// The newest entry of records that stands on fewer members than it could, or that jobs wait to
@@ -179,20 +184,21 @@ impl Streams {
         self.streams[part as usize].stuck
     }
 
-    pub(in crate::log) fn owes(&self, part: CommitPart) -> bool {
-        self.streams[part as usize].owed
+    /// Lanes of `part` in which an entry may be begun, that with the most room first.
+    pub(in crate::log) fn free_lanes(&self, part: CommitPart) -> Vec<Lane> {
+        self.part(part).free(self.is_stuck(part))
     }
 
-    pub(in crate::log) fn part(&self, part: CommitPart) -> &Ring {
-        &self.streams[part as usize].ring
+    pub(in crate::log) fn part(&self, part: CommitPart) -> &Lanes {
+        &self.streams[part as usize].lanes
     }
 
     /// The stream, if the array has it.
-    pub(in crate::log) fn get(&self, part: CommitPart) -> Option<&Ring> {
-        self.streams.get(part as usize).map(|stream| &stream.ring)
+    pub(in crate::log) fn get(&self, part: CommitPart) -> Option<&Lanes> {
+        self.streams.get(part as usize).map(|stream| &stream.lanes)
     }
 
-    pub(in crate::log) fn records(&self) -> &Ring {
+    pub(in crate::log) fn records(&self) -> &Lanes {
         self.part(CommitPart::Records)
     }
 
@@ -208,19 +214,47 @@ impl Streams {
         &mut self.streams[part as usize]
     }
 
-    /// Whether space for a host's entry can be reserved.
-    pub(in crate::log) fn has_room(&self, length: Sectors) -> bool {
-        // The last quarter is kept free for the space that is left unused where the ring ends.
-        let records = self.records();
-        let most = records.length() / 4 * 3;
-        let fits = records.used() + (self.reserved + length).get() <= most;
-        // A single entry always fits: the ring has room for several of the longest.
-        fits || records.is_empty() && self.reserved.is_zero()
+    pub(in crate::log) fn lanes(&mut self, part: CommitPart) -> &mut Lanes {
+        &mut self.stream(part).lanes
     }
 
-    pub(in crate::log) fn ring(&mut self, part: CommitPart) -> &mut Ring {
-        &mut self.stream(part).ring
+    /// The jobs of durable entries that may go on, each with its entry and records: of each region,
+    /// in the order of the entries. How far a region's records are in its parity is one number.
+    pub(in crate::log) fn take_committed(&mut self) -> Vec<(u64, JobId, Vec<Record>)> {
+        let (mut blocked, mut told) = (BTreeSet::new(), Vec::new());
+        for (number, regions) in &mut self.untold {
+            if let Some(entry) = self.durable.get_mut(number) {
+                let jobs = std::mem::take(&mut entry.jobs).into_iter().zip(std::mem::take(regions));
+                let (now, later): (Vec<_>, Vec<_>) = jobs.partition(|(_, region)| !blocked.contains(region));
+                told.extend(now.into_iter().map(|((job, records), _)| (*number, job, records)));
+                (entry.jobs, *regions) = later.into_iter().unzip();
+            }
+            blocked.extend(regions.iter().copied());
+        }
+        self.untold.retain(|_, regions| !regions.is_empty());
+        self.durable.retain(|_, entry| !entry.jobs.is_empty());
+        told
     }
+
+    /// Space that is reserved in one lane is reserved in another instead, if that has room for it.
+    /// Returns whether it has.
+    pub(in crate::log) fn moves(&mut self, length: Sectors, from: Lane, to: Lane) -> bool {
+        let records = self.lanes(CommitPart::Records);
+        if from == to {
+            return true;
+        }
+        let has_room = records.lane(to).has_room(length);
+        if has_room {
+            records.lane_mut(from).give_back(length);
+            records.lane_mut(to).reserve(length);
+        }
+        has_room
+    }
+}
+
+/// Whether what the oldest entries of a lane hold should be stored elsewhere.
+fn is_low(ring: &Ring) -> bool {
+    ring.used() > ring.length() / 3
 }
 
 impl CommitLogs {
@@ -228,23 +262,28 @@ impl CommitLogs {
     /// numbered from `first`, so that their numbers are higher than those of entries which could
     /// not be found.
     pub(crate) fn new(found: &FoundLog, first: u64, geometry: &Geometry) -> CommitLogs {
-        let ring = |part| Ring::new(found.part(part), first, geometry.commit_part(part).1, geometry.block());
+        let lanes =
+            |part| Lanes::new(found.part(part), first, &geometry.lane_lengths(part), geometry.block());
         let newest = |part| {
-            let found: &Found = found.part(part);
-            let newest = found.entries.last().map(|entry| &entry.header)?;
-            let empty = newest.content == EntryContent::default();
-            let Found { last, .. } = found;
-            (!empty).then(|| Copy { part, number: newest.number, at: newest.at, bytes: last.clone() })
+            let lanes = (0..).map(Lane).zip(&found.part(part).lanes);
+            lanes.filter_map(move |(lane, found)| {
+                let newest = found.entries.last().map(|entry| &entry.header)?;
+                let empty = newest.content == EntryContent::default();
+                let bytes = || found.last.clone();
+                (!empty).then(|| Copy { part, lane, number: newest.number, at: newest.at, bytes: bytes() })
+            })
         };
+        let parts = || geometry.commit_parts().iter().copied();
         let streams = Streams {
-            streams: geometry.commit_parts().iter().map(|part| Stream::new(ring(*part))).collect(),
-            reserved: Sectors::ZERO,
+            streams: parts().map(|part| Stream::new(lanes(part))).collect(),
+            untold: BTreeMap::new(),
+            durable: BTreeMap::new(),
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
             given_up: Vec::new(),
             forgetting: WaitList::default(),
             full: Vec::new(),
-            copies: geometry.commit_parts().iter().rev().filter_map(|part| newest(*part)).collect(),
+            copies: parts().rev().flat_map(newest).collect(),
             copying: false,
             apart: 0,
             unread_writes: false,
@@ -298,34 +337,31 @@ impl CommitLogs {
     /// a higher one. So an opening knows whether newer entries may be missing with the device.
     pub(in crate::log) fn number_apart(&mut self) -> u64 {
         let log = self.log();
-        let apart = log.streams.iter().map(|stream| stream.ring.highest()).max().unwrap_or(0);
-        log.streams.iter_mut().for_each(|stream| stream.ring.number_from(apart + 1));
+        let apart = log.streams.iter().map(|stream| stream.lanes.highest()).max().unwrap_or(0);
+        log.streams.iter_mut().for_each(|stream| stream.lanes.number_from(apart + 1));
         log.apart = apart;
         apart
     }
 
     pub(in crate::log) fn entry(&mut self, name: EntryName) -> Option<&mut Entry> {
-        self.log().ring(name.part).entry(name.number)
+        self.log().lanes(name.part).entry(name.number)
     }
 
-    /// Reserves space for a host's entry. Returns whether there was room.
-    pub(crate) fn reserve(&mut self, length: Sectors) -> bool {
-        let log = self.log();
-        let fits = log.has_room(length);
-        if fits {
-            log.reserved += length;
-        }
-        fits
+    /// Reserves space for a host's entry. Returns the lane, if there was room.
+    pub(crate) fn reserve(&mut self, length: Sectors) -> Option<Lane> {
+        let records = self.log().lanes(CommitPart::Records);
+        let lane = records.with_room(length)?;
+        records.lane_mut(lane).reserve(length);
+        Some(lane)
     }
 
     /// Whether no job waits for space and [`CommitLogs::reserve`] would succeed.
     pub(crate) fn nobody_waits_and_has_room(&self, length: Sectors) -> bool {
-        self.waiters.is_empty() && self.streams().has_room(length)
+        self.waiters.is_empty() && self.streams().records().with_room(length).is_some()
     }
 
-    pub(crate) fn give_back(&mut self, length: Sectors) {
-        let log = self.log();
-        log.reserved = log.reserved - length;
+    pub(crate) fn give_back(&mut self, lane: Lane, length: Sectors) {
+        self.log().lanes(CommitPart::Records).lane_mut(lane).give_back(length);
     }
 
     /// One record or intent of an entry no longer needs it.
@@ -364,8 +400,8 @@ impl CommitLogs {
 
     /// An entry was written, or (unless `whole`) could not be written. Returns whether it stands on
     /// all members that it needs.
-    pub(crate) fn written(&mut self, part: CommitPart, whole: bool) -> bool {
-        self.log().ring(part).written(whole)
+    pub(crate) fn written(&mut self, (part, lane): (CommitPart, Lane), whole: bool) -> bool {
+        self.log().lanes(part).written(lane, whole)
     }
 
     /// The entry is kept until one more of its records or intents is stored elsewhere.
@@ -386,7 +422,7 @@ impl CommitLogs {
     /// The highest number of an entry of writes.
     pub(in crate::log) fn highest_write_entry(&self) -> u64 {
         let ring = self.streams.as_ref().and_then(|log| log.get(CommitPart::Writes));
-        ring.map_or(0, Ring::highest)
+        ring.map_or(0, Lanes::highest)
     }
 
     /// Forgets entries that no longer count. Returns whether there were any. Acknowledged writes
@@ -396,7 +432,7 @@ impl CommitLogs {
         let complete = self.complete;
         let streams = self.log().all_mut().iter_mut().zip(CommitPart::ALL);
         let forgotten = streams.filter(|(_, part)| *part != CommitPart::Writes || hold());
-        forgotten.fold(false, |any, (stream, _)| stream.ring.release(complete) | any)
+        forgotten.fold(false, |any, (stream, _)| stream.lanes.release(complete) | any)
     }
 
     pub(in crate::log) fn low_on_space(&self) -> bool {
@@ -407,7 +443,8 @@ impl CommitLogs {
     /// a table.
     pub(in crate::log) fn wants_table(&self) -> bool {
         let records = self.streams().records();
-        !self.waiters.is_empty() || records.used() * 2 > records.length()
+        let is_half_full = |ring: &Ring| ring.used() * 2 > ring.length();
+        !self.waiters.is_empty() || records.all().iter().any(is_half_full)
     }
 
     /// Sectors that the intents of one reintegration may take. Two are under way at a time; the
@@ -438,7 +475,7 @@ impl CommitLogs {
 /// The entries among `found` that hold records which overrule what was written since without one,
 /// in order, each with its region and stripe.
 pub(in crate::log) fn overruling_records_of(found: &Found) -> impl Iterator<Item = ((Region, u32), u64)> {
-    found.entries.iter().flat_map(|FoundEntry { header, .. }| {
+    found.entries().into_iter().flat_map(|FoundEntry { header, .. }| {
         let records = header.content.records.iter();
         let overruling = records.filter(|committed| committed.record.kind.overrules());
         overruling.map(|committed| ((committed.region, committed.record.stripe), header.number))
@@ -450,6 +487,7 @@ mod tests {
     use super::*;
     use crate::format::commit_entry::EntryHeader;
     use crate::format::commit_entry::tests::something;
+    use crate::log::found::FoundLane;
 
     /// A commit log whose stream of records has 96 sectors, and this many entries of one block
     /// each, numbered from 1.
@@ -461,14 +499,17 @@ mod tests {
             previous: number - 1,
             content: something(),
         };
-        let entry = |number| FoundEntry { header: header(number), slots: vec![Slot::new(0)] };
+        let entry =
+            |number| FoundEntry { lane: Lane::FIRST, header: header(number), slots: vec![Slot::new(0)] };
         let entries: Vec<FoundEntry> = (1..=entries).map(entry).collect();
         let (newest, head) = (entries.len() as u64, entries.len() as u64 * 8);
-        let found = Found { entries, newest, head, ..Found::default() };
-        let ring = |found, length| Ring::new(found, 1, Sectors::new(length), Sectors::new(8));
+        let lane = FoundLane { entries, newest, head, ..FoundLane::default() };
+        let found = Found { lanes: vec![lane], ..Found::default() };
+        let lanes = |found, length| Lanes::new(found, 1, &[Sectors::new(length)], Sectors::new(8));
         let streams = Streams {
-            streams: vec![Stream::new(ring(&found, 96)), Stream::new(ring(&Found::default(), 32))],
-            reserved: Sectors::ZERO,
+            streams: vec![Stream::new(lanes(&found, 96)), Stream::new(lanes(&Found::default(), 32))],
+            untold: BTreeMap::new(),
+            durable: BTreeMap::new(),
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
             given_up: Vec::new(),
@@ -486,15 +527,15 @@ mod tests {
     #[test]
     fn hosts_have_three_quarters_of_a_ring() {
         let mut log = logs(5);
-        assert!(log.reserve(Sectors::new(16)));
-        assert!(log.reserve(Sectors::new(16)));
-        assert!(!log.reserve(Sectors::new(8)), "9 blocks are three quarters of it");
-        log.give_back(Sectors::new(16));
-        assert!(log.reserve(Sectors::new(8)));
+        let mut reserve = |length| log.reserve(Sectors::new(length)).is_some();
+        assert!(reserve(16) && reserve(16));
+        assert!(!reserve(8), "9 blocks are three quarters of it");
+        log.give_back(Lane::FIRST, Sectors::new(16));
+        assert!(log.reserve(Sectors::new(8)).is_some());
         // An empty ring always has room for one entry.
         let mut other = logs(0);
-        assert!(other.reserve(Sectors::new(80)));
-        assert!(!other.reserve(Sectors::new(8)));
+        assert!(other.reserve(Sectors::new(80)).is_some());
+        assert!(other.reserve(Sectors::new(8)).is_none());
     }
 
     #[test]
@@ -504,5 +545,25 @@ mod tests {
         let mut waited_for = logs(0);
         waited_for.waiters.park(JobId { index: 0, generation: 0 });
         assert!(waited_for.presses());
+    }
+
+    #[test]
+    fn records_of_a_region_are_told_of_in_the_order_of_their_entries() {
+        let mut logs = logs(0);
+        let log = logs.log();
+        let of = |numbers: &[u32]| numbers.iter().copied().map(Region::new).collect::<Vec<_>>();
+        // Entry 1 has jobs 10 and 11 of regions 1 and 2, and so on.
+        log.untold.extend([(1, of(&[1, 2])), (2, of(&[1, 3])), (3, of(&[3]))]);
+        let is_durable = |log: &mut Streams, number: u64, jobs: &[u32]| {
+            let job = |index: &u32| (JobId { index: *index, generation: 0 }, Vec::new());
+            let jobs = jobs.iter().map(job).collect();
+            log.durable.insert(number, CommitEntry { number, lane: Lane::FIRST, jobs });
+            let told = log.take_committed().into_iter();
+            told.map(|(number, job, _)| (number, job.index)).collect::<Vec<_>>()
+        };
+        assert_eq!(is_durable(log, 3, &[30]), [], "an older entry has records of its region");
+        assert_eq!(is_durable(log, 2, &[20, 21]), [(2, 21), (3, 30)]);
+        assert_eq!(is_durable(log, 1, &[10, 11]), [(1, 10), (1, 11), (2, 20)]);
+        assert!(log.untold.is_empty() && log.durable.is_empty());
     }
 }

@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::durable::Durable;
 use crate::log::Logs;
 use crate::log::commit::logs::Stream;
+use crate::log::lanes::Lanes;
 use crate::log::ring::Ring;
 use crate::roster::SlotState;
 
@@ -78,13 +79,12 @@ impl Logs {
     pub(super) fn last_exposed(&mut self, cx: &Context, durable: &Durable) -> Option<u64> {
         let streams = self.commits.streams.as_mut()?;
         if std::mem::take(&mut streams.unchecked) {
-            let newest = |ring: &Ring| {
-                let mut places = ring.places().rev();
-                let exposed = places.find(|(_, slots)| is_exposed(cx, durable, slots));
+            let newest = |lanes: &Lanes| {
+                let exposed = lanes.places().filter(|(_, slots)| is_exposed(cx, durable, slots));
                 // Nothing is known of entries that are forgotten.
-                exposed.map_or(0, |(number, _)| number).max(ring.lagging())
+                exposed.map(|(number, _)| number).max().unwrap_or(0).max(lanes.lagging())
             };
-            streams.all_mut().iter_mut().for_each(|stream| stream.exposed = newest(&stream.ring));
+            streams.all_mut().iter_mut().for_each(|stream| stream.exposed = newest(&stream.lanes));
         }
         streams.exposed_record()
     }
@@ -105,10 +105,10 @@ impl Logs {
             })
         };
         let apart = streams.apart;
-        let protected = |Stream { ring, exposed, .. }: &Stream| {
-            let mut places = ring.places().map(|(_, slots)| slots);
-            let known = ring.last() > apart && !ring.would_be_found(*exposed);
-            known && enough(ring.last_slots()) && places.all(enough)
+        let protected = |Stream { lanes, exposed, .. }: &Stream| {
+            let mut places = lanes.places().map(|(_, slots)| slots);
+            let known = |ring: &Ring| ring.last() > apart && enough(ring.last_slots());
+            !lanes.would_be_found(*exposed) && lanes.all().iter().all(known) && places.all(enough)
         };
         streams.all().iter().all(protected)
     }

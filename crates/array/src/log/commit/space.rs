@@ -40,14 +40,15 @@ impl Logs {
             }
         };
         let commits = &mut self.commits;
-        let fits = commits.reserve(need);
-        if fits {
-            cx.jobs.stripe(id).logging.commit_space = need;
+        let lane = commits.reserve(need);
+        if let Some(lane) = lane {
+            let logging = &mut cx.jobs.stripe(id).logging;
+            (logging.commit_space, logging.lane) = (need, lane);
         } else {
             commits.waiters.park(id);
             cx.counters.pool_waits += 1;
         }
-        fits
+        lane.is_some()
     }
 
     /// Gives back the space that [`Logs::pass_commit_space`] reserved.
@@ -55,7 +56,7 @@ impl Logs {
         let job = cx.jobs.stripe(id);
         let length = std::mem::take(&mut job.logging.commit_space);
         if !length.is_zero() {
-            self.commits.give_back(length);
+            self.commits.give_back(job.logging.lane, length);
             self.wake_commit_waiters(cx);
         }
     }

@@ -10,6 +10,8 @@ use crate::log::Logs;
 use crate::log::commit::logs::{EntryName, LONGEST};
 use crate::log::commit::places::places;
 use crate::log::found::FoundEntry;
+use crate::log::lane::Lane;
+use crate::log::ring::Ring;
 use crate::plan::Span;
 use parlour_units::{Member, Sectors};
 
@@ -21,8 +23,8 @@ const LONGEST_ENTRY: Sectors = Sectors::new(2_048);
 /// Whether an entry of writes can be begun now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntryGate {
-    /// It can.
-    Open,
+    /// It can, in this lane.
+    Open(Lane),
     /// Another entry is being written, or the array is not ready for one.
     Later,
     /// There is no room before older entries are forgotten.
@@ -49,8 +51,8 @@ impl Logs {
     }
 
     /// The greatest length of an entry of writes.
-    pub(crate) fn longest_write_entry(&self, cx: &Context) -> Sectors {
-        Sectors::new(cx.geometry.commit_part(PART).1.get() / LONGEST).min(LONGEST_ENTRY)
+    pub(crate) fn longest_write_entry(&self) -> Sectors {
+        Sectors::new(self.lane_of_writes().get() / LONGEST).min(LONGEST_ENTRY)
     }
 
     /// Whether an entry of `length` can be begun.
@@ -65,22 +67,27 @@ impl Logs {
             return EntryGate::Later;
         }
         let log = self.commits.log();
-        let ring = log.part(PART);
-        if ring.is_writing() || ring.is_fresh() {
+        let lanes = log.part(PART);
+        let free = log.free_lanes(PART);
+        if free.is_empty() || lanes.is_fresh() {
             return EntryGate::Later;
         }
         let nobody = places(cx, durable, &log.full).is_empty() || log.is_stuck(PART);
         if nobody || durable.is_unrecorded() {
             return EntryGate::Nobody;
         }
-        if ring.fits(length) && ring.used() + length.get() <= ring.length() / 4 * 3 {
-            return EntryGate::Open;
+        let open = |lane: &Lane| {
+            let ring = lanes.lane(*lane);
+            ring.fits(length) && ring.used() + length.get() <= ring.length() / 4 * 3
+        };
+        if let Some(lane) = free.iter().copied().find(open) {
+            return EntryGate::Open(lane);
         }
-        if !ring.fits(length) && ring.lags() {
-            self.write_mark(cx, durable, PART);
+        let busy = free.len() < lanes.all().len();
+        if free.into_iter().any(|lane| self.make_room(cx, durable, (PART, lane), length)) {
             return EntryGate::Marked;
         }
-        EntryGate::Full
+        if busy { EntryGate::Later } else { EntryGate::Full }
     }
 
     /// Begins an entry. Returns its number.
@@ -88,31 +95,34 @@ impl Logs {
         &mut self,
         cx: &mut Context,
         durable: &Durable,
-        writes: Vec<StagedWrite>,
-        spans: Vec<Span>,
+        lane: Lane,
+        (writes, spans): (Vec<StagedWrite>, Vec<Span>),
     ) -> u64 {
         let content = EntryContent { writes, ..EntryContent::default() };
-        let (header, slots) = self.begin_entry(cx, durable, PART, content, (1, 0));
+        let (header, slots) = self.begin_entry(cx, durable, (PART, lane), content, (1, 0));
         let number = header.number;
-        self.write_entry(cx, &slots, header, spans, Kind::StageEntry { number });
+        self.write_entry(cx, &slots, header, spans, Kind::StageEntry { number, lane });
         number
     }
 
     /// The entry is durable. Returns whether it counts: whether none of its members was failed
     /// meanwhile.
-    pub(crate) fn write_entry_done(&mut self) -> bool {
-        let whole = self.commits.written(PART, true);
-        self.commits.log().stream(PART).owed = !whole;
-        whole
+    pub(crate) fn write_entry_done(&mut self, lane: Lane) -> bool {
+        self.commits.written((PART, lane), true)
     }
 
     /// The entry could not be written. The next one goes to other members, if there are enough.
-    pub(crate) fn write_entry_broken(&mut self, cx: &Context, durable: &Durable, failures: &[FailedAccess]) {
-        self.commits.written(PART, false);
+    pub(crate) fn write_entry_broken(
+        &mut self,
+        cx: &Context,
+        durable: &Durable,
+        lane: Lane,
+        failures: &[FailedAccess],
+    ) {
+        self.commits.written((PART, lane), false);
         // If there is no other member to try, no entry is tried before members have come or gone.
         let stuck = !self.may_try_again(cx, durable, failures);
-        let stream = self.commits.log().stream(PART);
-        (stream.owed, stream.stuck) = (true, stuck);
+        self.commits.log().stream(PART).stuck = stuck;
     }
 
     /// All that entry `number` holds is in its place, or in later entries that count. A flush that
@@ -144,7 +154,7 @@ impl Logs {
 
     /// The members on which entry `number` stands.
     pub(crate) fn members_with_writes(&mut self, cx: &Context, number: u64) -> Vec<Member> {
-        let entry = self.commits.log().ring(PART).entry(number);
+        let entry = self.commits.log().lanes(PART).entry(number);
         let slots = entry.map_or(&[][..], |entry| entry.slots());
         slots.iter().filter_map(|slot| cx.roster.member_at(*slot)).collect()
     }
@@ -153,7 +163,8 @@ impl Logs {
     /// can take its place.
     pub(crate) fn owes_writes(&mut self) -> bool {
         let stream = self.commits.log().stream(PART);
-        stream.owed && !stream.stuck && stream.ring.has_room_for_mark()
+        let has_room = |lane| stream.lanes.has_room_for_mark(lane);
+        stream.lanes.owes() && !stream.stuck && stream.lanes.names().map(Lane).all(has_room)
     }
 
     /// Whether entries of writes were found that the stage has not taken yet.
@@ -166,15 +177,22 @@ impl Logs {
         self.commits.streams.as_ref().map_or(0, |log| log.part(PART).last())
     }
 
+    /// The length of a lane of writes.
+    pub(crate) fn lane_of_writes(&self) -> Sectors {
+        let lanes = self.commits.streams.as_ref().and_then(|log| log.get(PART));
+        lanes.map_or(Sectors::ZERO, |lanes| Sectors::new(lanes.lane_length()))
+    }
+
     /// The length of the stream of writes.
     pub(crate) fn length_of_writes(&self) -> Sectors {
         let ring = self.commits.streams.as_ref().and_then(|log| log.get(PART));
         ring.map_or(Sectors::ZERO, |ring| Sectors::new(ring.length()))
     }
 
-    /// Whether the stream of writes is filled beyond a quarter of its length.
+    /// Whether a lane of writes is filled beyond a quarter of its length.
     pub(crate) fn has_many_writes(&self) -> bool {
-        self.commits.streams.as_ref().is_some_and(|log| log.part(PART).used() > log.part(PART).length() / 4)
+        let filled = |ring: &Ring| ring.used() > ring.length() / 4;
+        self.commits.streams.as_ref().is_some_and(|log| log.part(PART).all().iter().any(filled))
     }
 
     /// Flushes the members, if that lets entries of writes be forgotten. Returns whether it began.

@@ -89,12 +89,10 @@ pub(crate) fn remember(
     geometry: &Geometry,
     counts: impl Fn(Region, u64) -> bool,
 ) -> BTreeMap<Region, Recovery> {
-    let (start, length) = geometry.commit_part(CommitPart::Records);
     let mut regions: BTreeMap<Region, Recovery> = BTreeMap::new();
-    for FoundEntry { header, slots } in found.records.entries {
+    for FoundEntry { lane, header, slots } in found.records.lanes.into_iter().flat_map(|lane| lane.entries) {
         let name = EntryName { part: CommitPart::Records, number: header.number };
-        let payload = start
-            + Sectors::new(header.at % length.get().max(1))
+        let payload = geometry.entry_at(CommitPart::Records, lane, header.at)
             + header.content.header_length(geometry.block());
         for committed in header.content.records {
             if counts(committed.region, committed.record.sequence) {
@@ -104,7 +102,7 @@ pub(crate) fn remember(
             }
         }
     }
-    for FoundEntry { header, .. } in found.intents.entries {
+    for FoundEntry { header, .. } in found.intents.lanes.into_iter().flat_map(|lane| lane.entries) {
         let name = EntryName { part: CommitPart::Intents, number: header.number };
         for intent in header.content.intents {
             if counts(intent.region, intent.newest) {

@@ -21,6 +21,7 @@ use crate::job::Kind;
 use crate::layout::{Location, Occupant};
 use crate::log::Logs;
 use crate::log::commit::logs::Waiting;
+use crate::log::lane::INTENTS;
 use crate::log::{EntryName, LoadState};
 use crate::plan::{Plan, Span, Strategy};
 use crate::signal::Signal;
@@ -62,7 +63,7 @@ impl Logs {
     pub(crate) fn write_intent(&mut self, cx: &mut Context, durable: &Durable) {
         let Some(waiting) = self.commits.log().announced.pop_front() else { return };
         let content = waiting.content.clone();
-        let (header, slots) = self.begin_entry(cx, durable, CommitPart::Intents, content, (1, 0));
+        let (header, slots) = self.begin_entry(cx, durable, INTENTS, content, (1, 0));
         let kind = Kind::Intent { number: header.number, waiting: Box::new(waiting) };
         self.write_entry(cx, &slots, header, Vec::new(), kind);
     }
@@ -71,7 +72,7 @@ impl Logs {
     /// again, to others.
     pub(crate) fn intent_done(&mut self, cx: &mut Context, id: JobId, number: u64, waiting: Waiting) {
         cx.jobs.end(id);
-        if !self.commits.written(CommitPart::Intents, true) {
+        if !self.commits.written(INTENTS, true) {
             self.commits.log().announced.push_front(waiting);
             return;
         }
@@ -97,7 +98,7 @@ impl Logs {
         failures: &[FailedAccess],
     ) {
         cx.jobs.end(id);
-        self.commits.written(CommitPart::Intents, false);
+        self.commits.written(INTENTS, false);
         if self.may_try_again(cx, durable, failures) {
             self.commits.log().announced.push_front(waiting);
         } else {

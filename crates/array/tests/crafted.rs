@@ -96,6 +96,9 @@ fn a_commit_log_longer_than_creation_makes_is_refused() {
     for length in [0, good.geometry.data_start, 1 << 24, most] {
         assert_eq!(refused(&good, |it| it.commit_log = length), "length of the commit log");
     }
+    for lanes in [17, 1_000] {
+        assert_eq!(refused(&good, |it| it.lanes = lanes), "lanes of the commit log");
+    }
     for length in [0, good.geometry.commit_log, most] {
         assert_eq!(refused(&good, |it| it.intent_log = length), "length of the intents' log");
     }

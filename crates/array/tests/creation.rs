@@ -125,3 +125,31 @@ fn an_array_with_a_journal_writes_back_from_a_64th_of_a_member_and_at_most_64_mi
     let nothing = length("parity-logging", Consistency::Bitmap, 1 << 12, Some(512));
     assert_eq!(nothing, Err(CreationError::NothingToWriteBackFrom));
 }
+
+/// Each lane holds the longest entries, so the streams of small arrays have fewer.
+#[test]
+fn a_journal_has_four_lanes_or_as_many_as_are_long_enough() {
+    const MIB: u64 = 1 << 11;
+    let lanes = |mib: u64, writes: Option<u64>, lanes: Option<u16>| {
+        let log = LogCreation { writes: writes.map(Sectors::new), lanes, ..LogCreation::default() };
+        let (member_length, consistency) = (Sectors::new(mib * MIB), Consistency::Journal);
+        let creation = Creation { consistency, member_length, log, ..creation("parity-logging") };
+        Geometry::create(&creation).map(|geometry| {
+            assert!(geometry.stored().is_sound());
+            geometry.stored().lanes
+        })
+    };
+    for mib in [64, 1 << 10, 1 << 14, 1 << 20] {
+        let found = lanes(mib, None, None).expect("a possible array");
+        assert!((1..=4).contains(&found), "{mib} MiB");
+        assert_eq!(lanes(mib, None, Some(found)), Ok(found), "{mib} MiB");
+        assert_eq!(lanes(mib, None, Some(1)), Ok(1), "{mib} MiB");
+    }
+    assert_eq!(lanes(1 << 20, None, None), Ok(4), "members of 1 TiB");
+    assert_eq!(lanes(1 << 10, Some(2 * MIB), None), Ok(2), "with 2 MiB for writes");
+    for count in [0, 17] {
+        assert_eq!(lanes(1 << 10, None, Some(count)), Err(CreationError::BadLanes(count)));
+    }
+    let many = lanes(1 << 10, Some(512), Some(16));
+    assert!(matches!(many, Ok(16) | Err(CreationError::TooManyLanes(16, _))), "{many:?}");
+}

@@ -5,7 +5,7 @@ use parlour_units::{Bytes, Sectors};
 use super::sizes::{
     ALIGNMENT, LARGEST_COMMIT_LOG, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK,
     MOST_COMMIT_LOG, MOST_LANES, MOST_REGIONS, SMALLEST_COMMIT_LOG, SMALLEST_WRITE_LOG, bitmap_length,
-    intent_log, least_commit_log, logged_data_units, table_length,
+    intent_log, lanes_fit, least_commit_log, logged_data_units, table_length,
 };
 use super::stored::{Cylinder, StoredGeometry};
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
@@ -166,8 +166,10 @@ pub enum CreationError {
     #[error("a journal with {0} lanes is not possible: use 1 to {MOST_LANES}")]
     BadLanes(u16),
     /// The journal's lanes would be too short.
-    #[error("a journal with {0} lanes is not possible here: {1} of them would hold its longest entries")]
-    TooManyLanes(u16, u64),
+    #[error(
+        "a journal with {0} lanes is not possible here: its longest entries need lanes as long as {1} would be"
+    )]
+    TooManyLanes(u16, u16),
     /// The length of the stream of writes is not usable.
     #[error(
         "a journal of {0} for writes is not possible: use a multiple of 4 KiB, from 256 KiB to 1 GiB, or 0"
@@ -271,6 +273,8 @@ impl Creation {
             length: room.get(),
         };
         let regions = in_regions.then(|| choose_regions(creation, group_members, room)).transpose()?;
+        let sublogs = regions.filter(|_| logged).map(|shape| shape.sublogs);
+        let least = least_commit_log(creation.unit, group_members, sublogs);
         Ok(StoredGeometry {
             organization: creation.organization,
             copies: creation.copies,
@@ -282,7 +286,7 @@ impl Creation {
             commit_log: commit_log.get(),
             intent_log: intents.get(),
             write_log: write_log.get(),
-            lanes: choose_lanes(creation, group_members, commit_log - intents, write_log)?,
+            lanes: choose_lanes(creation, (commit_log - intents, least), write_log)?,
             journals: creation.log.journals,
             cylinder,
         })
@@ -303,7 +307,7 @@ const COMMIT_LOG_SHARE: u64 = 128;
 const USUAL_COMMIT_LOG: Sectors = Sectors::new(16_384);
 
 /// A journal usually has at most this many lanes: so many entries keep drives busy.
-const USUAL_LANES: u64 = 4;
+const USUAL_LANES: u16 = 4;
 
 /// The least length of a lane of writes (1 MiB), unless more lanes are asked for.
 const LEAST_LANE_OF_WRITES: Sectors = Sectors::new(2_048);
@@ -384,23 +388,24 @@ fn default_write_log(member_length: Sectors) -> Sectors {
     share.min(USUAL_WRITE_LOG).round_down(LEAST_USUAL_WRITE_LOG)
 }
 
-/// Chooses the number of lanes. Each is to be long enough for the longest entries.
+/// Chooses the number of lanes of streams of these lengths. `least` is the length of a stream of
+/// records that holds a few of the longest entries.
 fn choose_lanes(
     creation: &Creation,
-    members: u16,
-    records: Sectors,
-    write_log: Sectors,
+    (records, least): (Sectors, Sectors),
+    writes: Sectors,
 ) -> Result<u16, CreationError> {
     if !creation.consistency.is_journal() {
         return Ok(1);
     }
-    let least = least_lane(creation, members);
-    let of_writes = if write_log.is_zero() { u64::MAX } else { write_log / LEAST_LANE_OF_WRITES };
+    let fit = |lanes: u16| lanes == 1 || lanes_fit(lanes, (records, least), (writes, creation.block));
+    let usual = |lanes: u16| writes.is_zero() || writes / LEAST_LANE_OF_WRITES >= lanes.into();
     match creation.log.lanes {
-        None => Ok((records / least).min(of_writes).clamp(1, USUAL_LANES) as u16),
+        None => Ok((1..=USUAL_LANES).rev().find(|lanes| fit(*lanes) && usual(*lanes)).unwrap_or(1)),
         Some(lanes) if !(1..=MOST_LANES).contains(&lanes) => Err(CreationError::BadLanes(lanes)),
-        Some(lanes) if lanes > 1 && least * u64::from(lanes) > records => {
-            Err(CreationError::TooManyLanes(lanes, (records / least).max(1)))
+        Some(lanes) if !fit(lanes) => {
+            let most = (1..lanes).rev().find(|lanes| fit(*lanes)).unwrap_or(1);
+            Err(CreationError::TooManyLanes(lanes, most))
         }
         Some(lanes) => Ok(lanes),
     }

@@ -41,11 +41,27 @@ pub(super) const SMALLEST_COMMIT_LOG: Sectors = Sectors::new(256);
 /// The greatest number of lanes of a stream of the commit log.
 pub(crate) const MOST_LANES: u16 = 16;
 
+/// A lane of writes has at least this many blocks.
+const LEAST_BLOCKS: u64 = 16;
+
 /// The least length of the stream of writes (256 KiB).
 pub(super) const SMALLEST_WRITE_LOG: Sectors = Sectors::new(512);
 
 /// A commit log holds at least this many of the longest entries.
 pub(super) const COMMITS: u64 = 8;
+
+/// Whether streams of these lengths have room for so many lanes: each lane of records for the
+/// longest entries, of which a stream of `least` holds a few, and each lane of writes for some
+/// blocks.
+pub(super) fn lanes_fit(
+    lanes: u16,
+    (records, least): (Sectors, Sectors),
+    (writes, block): (Sectors, Sectors),
+) -> bool {
+    let lanes_of = |length: Sectors, each: Sectors| length / each;
+    let writes = writes.is_zero() || lanes_of(writes, block * LEAST_BLOCKS) >= u64::from(lanes);
+    (1..=MOST_LANES).contains(&lanes) && lanes_of(records, least) >= u64::from(lanes) && writes
+}
 
 pub(crate) fn bitmap_length(regions: u32) -> Sectors {
     Sectors::new(bitmap::bitmap_bytes(regions).div_ceil(512)).round_up(METADATA_BLOCK)

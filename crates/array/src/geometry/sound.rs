@@ -7,8 +7,8 @@
 use parlour_units::{Sectors, Slot};
 
 use super::sizes::{
-    LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_LANES, MOST_REGIONS, SMALLEST_WRITE_LOG,
-    bitmap_length, longest_commit_log, table_length,
+    LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_WRITE_LOG,
+    bitmap_length, lanes_fit, least_commit_log, longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
@@ -118,6 +118,7 @@ impl StoredGeometry {
         if !self.consistency.is_journal() {
             require(commits == 0, "length of the commit log")?;
             require(self.write_log == 0, "length of the stream of writes")?;
+            require(self.lanes == 1, "lanes of the commit log")?;
             return require(intents == 0, "length of the intents' log");
         }
         require(self.organization.takes(self.consistency), "consistency")?;
@@ -128,8 +129,11 @@ impl StoredGeometry {
         require(commits > 0 && whole && commits < self.data_start, "length of the commit log")?;
         let within = intents > 0 && intents < commits && intents.is_multiple_of(self.block);
         require(within, "length of the intents' log")?;
-        require((1..=MOST_LANES).contains(&self.lanes), "lanes of the commit log")?;
         let writes = Sectors::new(self.write_log);
+        let least = least_commit_log(unit, self.layout.group_members, sublogs);
+        let records = Sectors::new(commits - intents);
+        let fit = lanes_fit(self.lanes, (records, least), (writes, Sectors::new(self.block)));
+        require(self.lanes == 1 || fit, "lanes of the commit log")?;
         let whole = writes.is_multiple_of(Sectors::new(self.block)) && writes <= MOST_COMMIT_LOG;
         require(writes.is_zero() || whole && writes >= SMALLEST_WRITE_LOG, "length of the stream of writes")
     }

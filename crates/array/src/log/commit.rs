@@ -38,7 +38,7 @@ pub(super) mod places;
 mod space;
 pub(super) mod writes;
 
-use self::logs::{CommitEntry, EntryName, GROUP, LONGEST, Streams};
+use self::logs::{CommitEntry, EntryName, GROUP, LONGEST};
 
 use parlour_units::{Sectors, Unit};
 
@@ -58,6 +58,17 @@ use crate::job::Kind;
 use crate::log::lane::{INTENTS, Lane};
 use crate::plan::{LogMethod, Recorded, Source, Span};
 use crate::signal::Signal;
+
+/// Whether a lane has room for an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::log) enum Room {
+    /// It has, or space that was reserved is not there.
+    Enough,
+    /// It has none, and an empty entry was begun that makes some.
+    Made,
+    /// It has none before an entry of another lane is written.
+    Later,
+}
 
 impl Logs {
     /// Writes entries, flushes and frees space, as far as there is a reason to. Returns whether it
@@ -88,18 +99,23 @@ impl Logs {
             return true;
         }
         let log = self.commits.log();
-        let free = |log: &Streams, part| log.free_lanes(part);
-        let announced = !log.announced.is_empty() && !free(log, CommitPart::Intents).is_empty();
-        let lanes = if log.waiting.is_empty() { Vec::new() } else { free(log, CommitPart::Records) };
-        if !announced && lanes.is_empty() || durable.barrier() || self.break_waiting(cx, durable) {
+        let announced = !log.announced.is_empty() && !log.free_lanes(CommitPart::Intents).is_empty();
+        let waiting = !log.waiting.is_empty();
+        let lanes = if waiting { log.free_lanes(CommitPart::Records) } else { Vec::new() };
+        // (Perhaps nobody is left who could hide an entry that was given up.)
+        let waits = waiting && log.records().owes();
+        let may = announced || !lanes.is_empty() || waits;
+        if !may || durable.barrier() || self.break_waiting(cx, durable) {
             return false;
         }
         if announced {
             let block = cx.geometry.block();
             let next = self.commits.log().announced.front();
             let length = next.map_or(Sectors::ZERO, |waiting| waiting.content.header_length(block));
-            if !self.make_room(cx, durable, INTENTS, length) {
-                self.write_intent(cx, durable);
+            match self.make_room(cx, durable, INTENTS, length) {
+                Room::Enough => self.write_intent(cx, durable),
+                Room::Made => {}
+                Room::Later => return false,
             }
             return true;
         }
@@ -107,24 +123,24 @@ impl Logs {
     }
 
     /// If an entry of `length` has no room in a lane, and an empty entry would make some: writes
-    /// one. Returns whether it did.
+    /// one.
     pub(in crate::log) fn make_room(
         &mut self,
         cx: &mut Context,
         durable: &Durable,
         (part, lane): (CommitPart, Lane),
         length: Sectors,
-    ) -> bool {
+    ) -> Room {
         let lanes = self.commits.log().part(part);
         if lanes.lane(lane).fits(length) || !lanes.lags(lane) {
-            return false;
+            return Room::Enough;
         }
         // (An entry of any lane says for all which ones are forgotten.)
         let has_room = |lane: &Lane| !lanes.lane(*lane).is_writing() && lanes.has_room_for_mark(*lane);
         let others = lanes.names().map(Lane);
-        let Some(with_room) = [lane].into_iter().chain(others).find(has_room) else { return false };
+        let Some(with_room) = [lane].into_iter().chain(others).find(has_room) else { return Room::Later };
         self.write_mark(cx, durable, (part, with_room));
-        true
+        Room::Made
     }
 
     /// Beyond what the array survives, no member may be left for an entry: jobs do not wait for it.
@@ -215,9 +231,10 @@ impl Logs {
         if group.is_empty() {
             return false;
         }
-        if self.make_room(cx, durable, (CommitPart::Records, lane), length) {
+        let room = self.make_room(cx, durable, (CommitPart::Records, lane), length);
+        if room != Room::Enough {
             group.into_iter().rev().for_each(|id| self.commits.log().waiting.push_front(id));
-            return true;
+            return room == Room::Made;
         }
         let (mut content, mut spans, mut jobs) = (EntryContent::default(), Vec::new(), Vec::new());
         for id in group {

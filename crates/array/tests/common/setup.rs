@@ -83,6 +83,8 @@ impl Setup {
         let stored = *geometry.stored();
         let commit_log = self.commit_log.map_or(stored.commit_log, Sectors::get);
         let intent_log = self.commit_log.map_or(stored.intent_log, |length| length.get() / 4);
-        Geometry::from_stored(StoredGeometry { commit_log, intent_log, ..stored })
+        // (Not even one lane of so short a log need hold the longest entries.)
+        let lanes = if self.commit_log.is_some() { 1 } else { stored.lanes };
+        Geometry::from_stored(StoredGeometry { commit_log, intent_log, lanes, ..stored })
     }
 }

@@ -221,6 +221,9 @@ impl Streams {
     /// The jobs of durable entries that may go on, each with its entry and records: of each region,
     /// in the order of the entries. How far a region's records are in its parity is one number.
     pub(in crate::log) fn take_committed(&mut self) -> Vec<(u64, JobId, Vec<Record>)> {
+        if self.durable.is_empty() {
+            return Vec::new();
+        }
         let (mut blocked, mut told) = (BTreeSet::new(), Vec::new());
         for (number, regions) in &mut self.untold {
             if let Some(entry) = self.durable.get_mut(number) {

@@ -7,6 +7,7 @@ use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::{CommitPart, EntryContent, StagedWrite};
 use crate::job::Kind;
 use crate::log::Logs;
+use crate::log::commit::Room;
 use crate::log::commit::logs::{EntryName, LONGEST};
 use crate::log::commit::places::places;
 use crate::log::found::FoundEntry;
@@ -84,7 +85,8 @@ impl Logs {
             return EntryGate::Open(lane);
         }
         let busy = free.len() < lanes.all().len();
-        if free.into_iter().any(|lane| self.make_room(cx, durable, (PART, lane), length)) {
+        let mut makes_room = |lane| self.make_room(cx, durable, (PART, lane), length) == Room::Made;
+        if free.into_iter().any(&mut makes_room) {
             return EntryGate::Marked;
         }
         if busy { EntryGate::Later } else { EntryGate::Full }

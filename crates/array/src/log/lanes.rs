@@ -429,6 +429,26 @@ mod tests {
         assert_eq!(append(&mut ring, 8, 0), (91, 80, 91), "all others do");
     }
 
+    #[test]
+    fn what_another_lane_forgets_is_protected_until_this_session_has_an_entry_and_no_longer() {
+        // (The newest entry found counts on all from 0 on. One of another lane names a later tail.)
+        let header = |number| EntryHeader {
+            number,
+            at: number * 8,
+            tail: 1,
+            previous: number - 1,
+            content: something(),
+        };
+        let entries = vec![found(header(6)), found(header(7))];
+        let mut ring =
+            opened(90, FoundLane { entries, newest: 7, head: 64, floor: 0, ..FoundLane::default() });
+        ring.entry(6).unwrap().keep();
+        assert!(!ring.lane(Lane::FIRST).fits(Sectors::new(16)));
+        assert!(ring.lags(Lane::FIRST));
+        assert_eq!(append(&mut ring, 8, 0), (90, 64, 6));
+        assert!(ring.lane(Lane::FIRST).fits(Sectors::new(32)), "6 is the oldest");
+    }
+
     const OTHER: Lane = Lane(1);
 
     #[test]

@@ -163,12 +163,12 @@ impl Ring {
             landed: None,
         });
         let entries: VecDeque<Entry> = entries.collect();
-        // What the newest entry that was found counts on must not be torn, whether it counts any
-        // more or not: if a crash comes before this session has begun, that entry is the newest
-        // still, and after a clean stop the array is no longer marked clean.
-        let oldest = entries.front().map_or(last, |oldest| oldest.number);
-        let mut standing = VecDeque::from([(oldest, found.floor.min(head))]);
-        standing.extend(entries.iter().skip(1).map(|entry| (entry.number, entry.at)));
+        // What the newest entry that was found counts on must not be torn before this session has
+        // an entry, whether it counts any more or not: until then that entry may be the newest
+        // again, without those that forget it.
+        let before = entries.front().map_or(last, |oldest| oldest.number.saturating_sub(1));
+        let mut standing = VecDeque::from([(before, found.floor.min(head))]);
+        standing.extend(entries.iter().map(|entry| (entry.number, entry.at)));
         Ring {
             length: length.get(),
             block: block.get(),

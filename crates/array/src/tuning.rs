@@ -61,7 +61,8 @@ pub struct Simulated {
 pub struct Tuning {
     /// Payload memory that hosts' requests may hold at once.
     pub host_memory: Sectors,
-    /// Memory for prereads, parity and reconstruction.
+    /// Memory for prereads, parity and reconstruction. After a crash the redo takes up to as much
+    /// again.
     pub scratch_memory: Sectors,
     /// The greatest number of columns of a stripe that are processed at once (256 KiB).
     pub slice: Sectors,

@@ -206,10 +206,10 @@ impl LaneContent {
         self.entries.last().map(|newest| newest.header.tail)
     }
 
-    /// The numbers of the entries from `tail` to the newest; each entry names the one before it. An
-    /// entry that no other names was given up when it was written, and its writes went into another
-    /// one. `None` if an entry is missing.
-    fn chain(&self, tail: u64) -> Option<Vec<u64>> {
+    /// The numbers of the entries from `tail` to the newest, as far as each names the one before
+    /// it, and whether none is missing. An entry that no other names was given up when it was
+    /// written, and its writes went into another one.
+    fn chain(&self, tail: u64) -> (Vec<u64>, bool) {
         let mut chain = Vec::with_capacity(self.entries.len());
         let mut wanted = self.entries.last().map_or(0, |newest| newest.header.number);
         for FoundEntry { header, .. } in self.entries.iter().rev() {
@@ -219,24 +219,24 @@ impl LaneContent {
             }
         }
         chain.reverse();
-        (wanted < tail || wanted == 0).then_some(chain)
+        (chain, wanted < tail || wanted == 0)
     }
 
     fn is_whole_from(&self, tail: u64) -> bool {
-        !self.contradicts && self.chain(tail).is_some()
+        !self.contradicts && self.chain(tail).1
     }
 
     /// The lane, whose entries count from `tail` on.
     fn found(self, tail: u64, block: Sectors) -> FoundLane {
-        let chain = self.chain(tail).unwrap_or_default();
+        let (counting, _) = self.chain(tail);
         // (What stands before the tail is protected too, if the newest entry of the lane counts on
         // it: perhaps nothing else is durable that names the tail.)
-        let own = self.tail().unwrap_or(0);
-        let protected = self.entries.iter().filter(|entry| entry.header.number >= own);
-        let floor = protected.map(|entry| entry.header.at).min().unwrap_or(0);
+        let (protected, _) = self.chain(self.tail().unwrap_or(0));
+        let of = |chain: &[u64], entry: &FoundEntry| chain.binary_search(&entry.header.number).is_ok();
+        let starts = self.entries.iter().filter(|entry| of(&protected, entry)).map(|entry| entry.header.at);
+        let floor = starts.min().unwrap_or(0);
         let place = self.place(block);
-        let counts = |entry: &FoundEntry| chain.binary_search(&entry.header.number).is_ok();
-        let entries = self.entries.into_iter().filter(counts).collect();
+        let entries = self.entries.into_iter().filter(|entry| of(&counting, entry)).collect();
         FoundLane { entries, floor, last: self.last, ..place }
     }
 

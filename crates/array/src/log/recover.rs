@@ -24,6 +24,7 @@ pub(super) mod redo;
 pub(super) mod remembered;
 mod zeroed;
 
+use self::budget::part_of;
 use self::cut_off::{CutOff, Settled};
 use self::redo::{Redo, Run, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,7 +106,7 @@ impl Logs {
     /// Which sectors of the next part are compared, and where the payloads of its records go.
     fn plan_comparison(&mut self, cx: &mut Context, region: Region, recovery: &Recovery) -> Redo {
         let units = cx.geometry.layout().width();
-        let (stripes, goes_on) = recovery.next_part(units);
+        let (stripes, goes_on) = recovery.next_part(units, part_of(cx.tuning.scratch_memory));
         let mut redo = Redo {
             region,
             stripes,

@@ -398,6 +398,13 @@ mod tests {
     }
 
     #[test]
+    fn the_place_of_an_entry_that_was_given_up_is_free() {
+        // (The oldest entry that counts, 5, is in another lane.)
+        let found = read(&log(32, &[(6, 16, 5, 4), (7, 32, 5, 4), (8, 40, 5, 7)]));
+        assert_eq!((numbers(&found), found.whole, found.lanes[0].floor), (vec![7, 8], true, 32));
+    }
+
+    #[test]
     fn an_entry_that_stands_elsewhere_is_content_of_another() {
         let mut bytes = log(32, &[(4, 24, 4, 0)]);
         let copy = EntryHeader { number: 9, at: 8, tail: 9, previous: 0, content: EntryContent::default() }

@@ -432,6 +432,7 @@ impl Subject {
         if geometry.is_journaled() {
             stored.commit_log = COMMIT_LOG * block;
             stored.intent_log = INTENT_LOG * block;
+            stored.lanes = 1;
         }
         while !stored.is_sound() {
             stored.layout.length += block;

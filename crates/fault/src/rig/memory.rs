@@ -11,8 +11,8 @@ const LONGEST_REQUEST: u64 = 512 * 8;
 
 impl Rig<'_> {
     /// Checks that the array never held more payload than its tuning allows: the limits of hosts,
-    /// requests under way, logs, reintegrations and the cache. In addition, one request, one job
-    /// and one log may exceed a limit, because they go on alone, however large they are.
+    /// requests under way, logs, reintegrations, the redo and the cache. In addition, one request,
+    /// one job and one log may exceed a limit, because they go on alone, however large they are.
     pub(crate) fn memory_is_bounded(&self) -> Result<(), Violation> {
         let (tuning, layout) = (&self.script.options().tuning, self.geometry.layout());
         let stripe = layout.unit_length() * layout.units().count() as u64;
@@ -31,7 +31,12 @@ impl Rig<'_> {
         // A staged write takes at least half of its buffer.
         let staged = self.geometry.commit_part(CommitPart::Writes).1 * 2;
         let hosts = tuning.host_memory + longest + staged;
-        let most = hosts + tuning.scratch_memory + stripe * 4 + tuning.preread_cache + logs;
+        // Four parts are redone at once, each with its records. (A part is at least a stripe.)
+        let redo = match self.geometry.is_journaled() {
+            true => tuning.scratch_memory.max(stripe * (4 * 2)),
+            false => Sectors::ZERO,
+        };
+        let most = hosts + tuning.scratch_memory + stripe * 4 + redo + tuning.preread_cache + logs;
         let peak = self.status().memory.1;
         if peak > most.bytes() {
             let (peak, most) = (peak.get(), most.bytes().get());

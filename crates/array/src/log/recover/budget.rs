@@ -4,7 +4,19 @@ use super::remembered::Recovery;
 use crate::context::Context;
 use crate::log::recover::recoveries::{RECOVERIES, Recoveries};
 use crate::log::{LoadState, Logs, RegionLog};
-use parlour_units::Region;
+use parlour_units::{Region, Sectors};
+
+/// The greatest size of a part, in sectors of data (4 MiB). A region is compared with its records
+/// part by part. A part is made of whole stripes and has at most this much data, unless it is a
+/// single stripe. So the memory and the work of a part are bounded, however much was written to the
+/// region.
+const PART: Sectors = Sectors::new(8_192);
+
+/// The greatest size of a part, where jobs may hold `scratch`: all parts together hold about as
+/// much again, what their records say and what stands on members.
+pub(super) fn part_of(scratch: Sectors) -> Sectors {
+    PART.min(Sectors::new(scratch.get() / u64::from(RECOVERIES * 2)))
+}
 
 impl RegionLog {
     /// Whether the commit log holds records of the region and their redo has not begun.

@@ -14,12 +14,6 @@ use crate::geometry::Geometry;
 use crate::log::EntryName;
 use crate::log::found::{FoundEntry, FoundLog};
 
-/// The size of a part, in sectors of data (4 MiB). A region is compared with its records part by
-/// part. A part is made of whole stripes and has at most this much data, unless it is a single
-/// stripe. So the memory and the work of a part are bounded, however much was written to the
-/// region.
-const PART: u64 = 8_192;
-
 /// A record that the commit log holds.
 #[derive(Clone, Debug)]
 pub(super) struct Remembered {
@@ -286,7 +280,7 @@ impl Recovery {
     }
 
     /// The next part: its records in order, by stripe; and whether more parts follow.
-    pub(super) fn next_part(&self, units: u16) -> (BTreeMap<u32, Vec<usize>>, bool) {
+    pub(super) fn next_part(&self, units: u16, most: Sectors) -> (BTreeMap<u32, Vec<usize>>, bool) {
         let mut stripes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (index, remembered) in self.records.iter().enumerate() {
             let stripe = remembered.committed.record.stripe;
@@ -299,7 +293,7 @@ impl Recovery {
         let beyond = stripes.iter().skip_while(|(_, records)| {
             let first = sum == 0;
             sum += records.iter().map(weight).sum::<u64>().max(1);
-            first || sum <= PART
+            first || sum <= most.get()
         });
         let end = beyond.map(|(stripe, _)| *stripe).next();
         let rest = end.map(|end| stripes.split_off(&end));

@@ -166,7 +166,7 @@ mod tests {
             (blank.unit.get(), from.get(), to.get(), blank.links)
         };
         let mut places: Vec<_> =
-            recovery.blanks(&recovery.next_part(2).0, 2).into_iter().map(place).collect();
+            recovery.blanks(&recovery.next_part(2, Sectors::new(64)).0, 2).into_iter().map(place).collect();
         places.sort();
         places
     }
@@ -197,6 +197,10 @@ mod tests {
         let block = Sectors::new(8);
         let columns = Columns::new(Sectors::ZERO, block);
         let parts = [0, 1].map(|unit| (5, Unit::new(unit), columns));
-        assert_eq!(recovery.runs(&recovery.next_part(2).0, 2, block), parts, "and nothing else is read");
+        assert_eq!(
+            recovery.runs(&recovery.next_part(2, Sectors::new(64)).0, 2, block),
+            parts,
+            "and nothing else is read"
+        );
     }
 }

@@ -142,7 +142,7 @@ impl Hosts {
             // What was given up would be found after a crash, and may not be answered before that
             // is over.
             let refusal = core.cx.refusal();
-            return !core.logs.owes_writes() && self.refuse(core, refusal);
+            return !core.logs.owes_writes(&core.cx, &core.durable) && self.refuse(core, refusal);
         }
         let (mut count, mut length) = (0, Sectors::ZERO);
         for waiting in self.stage.waiting.iter().take(GROUP) {
@@ -159,12 +159,14 @@ impl Hosts {
         self.stage.is_full = gate == EntryGate::Full;
         match gate {
             EntryGate::Open(lane) => {
-                self.stage.batch.admitted += length;
+                self.stage.batch.admit(length);
                 self.start_entry(core, lane, count);
             }
             EntryGate::Marked => {}
-            EntryGate::Full if self.is_hindered(core) && !core.logs.owes_writes() => self.unstage(core),
-            EntryGate::Full | EntryGate::Later => return false,
+            EntryGate::Later => return false,
+            _ if core.logs.owes_writes(&core.cx, &core.durable) => return false,
+            EntryGate::Full if self.is_hindered(core) => self.unstage(core),
+            EntryGate::Full => return false,
             EntryGate::Nobody => return self.refuse(core, RequestError::Lost),
         }
         true
@@ -176,7 +178,7 @@ impl Hosts {
     fn is_in_pace(&self, core: &Core, length: Sectors) -> bool {
         let (batch, all) = (&self.stage.batch, core.logs.length_of_writes().get());
         let worth = Sectors::new(all / WORTH_AN_ENTRY);
-        batch.is_over() || batch.admitted + length.min(worth) <= batch.allows(Sectors::new(all * 3 / 8))
+        batch.allows(length.min(worth), Sectors::new(all * 3 / 8))
     }
 
     /// Nothing can be destaged, and no entry has room: what waits for an entry passes by.
@@ -244,7 +246,12 @@ impl Hosts {
 
     /// Answers the writes that wait for an entry with an error.
     fn refuse(&mut self, core: &mut Core, error: RequestError) -> bool {
+        let come_back = core.logs.given_up_writes_come_back();
         for Waiting { host, .. } in std::mem::take(&mut self.stage.waiting) {
+            let request = self.get(host).request;
+            for stripe in self.stripes_of(core, request).filter(|_| come_back) {
+                core.logs.may_come_back(&core.cx, stripe);
+            }
             self.stage.end_pending(host);
             core.cx.signal(Signal::HostJobDone(host, Err(error)));
         }

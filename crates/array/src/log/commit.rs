@@ -147,7 +147,8 @@ impl Logs {
     fn break_waiting(&mut self, cx: &mut Context, durable: &Durable) -> bool {
         let none = places(cx, durable, &[]).is_empty();
         if none {
-            self.tell_given_up(cx, CommitPart::Records);
+            let lanes = self.commits.log().records().names();
+            lanes.for_each(|lane| self.tell_given_up(cx, (CommitPart::Records, Lane(lane))));
             for job in std::mem::take(&mut self.commits.log().waiting) {
                 cx.release_buffers(job);
                 cx.signal(Signal::Broken(job, Vec::new()));

@@ -56,13 +56,13 @@ impl Lanes {
     }
 
     /// Lanes in which an entry may be begun, that with the most room first. While entries that were
-    /// given up would be found after a crash, that is none; if even an empty entry cannot hide them
-    /// (`stuck`), it is the lanes that have them.
-    pub(super) fn free(&self, stuck: bool) -> Vec<Lane> {
-        let owes = self.owes();
+    /// given up would be found after a crash, that is none; if even empty entries could not hide
+    /// them, it is the lanes that have them.
+    pub(super) fn free(&self) -> Vec<Lane> {
+        let (owes, hides) = (self.owes(), self.can_hide());
         let may = |lane: &Lane| {
             let ring = self.lane(*lane);
-            !ring.is_writing() && (!owes || stuck && ring.owes())
+            !ring.is_writing() && (!owes || !hides && ring.owes())
         };
         let mut free: Vec<Lane> = self.names().map(Lane).filter(may).collect();
         free.sort_by_key(|lane| self.lane(*lane).taken());
@@ -72,6 +72,17 @@ impl Lanes {
     /// Whether entries were given up that would be found after a crash.
     pub(super) fn owes(&self) -> bool {
         self.rings.iter().any(Ring::owes)
+    }
+
+    /// Whether entries were given up that would be found after a crash, and an empty entry may hide
+    /// some of them.
+    pub(super) fn can_hide(&self) -> bool {
+        self.rings.iter().any(|ring| ring.owes() && !ring.refuses_marks() && ring.has_room_for_mark())
+    }
+
+    /// Members have come or gone: empty entries are worth a try again.
+    pub(super) fn try_marks(&mut self) {
+        self.rings.iter_mut().for_each(|ring| ring.refuse_marks(false));
     }
 
     /// Whether there is room for an empty entry in `lane`.
@@ -499,12 +510,14 @@ mod tests {
         lanes.append(OTHER, wanted(8, 0, 1), &PLACES);
         lanes.lose(PLACES[0]);
         assert!(!lanes.written(OTHER, true));
-        assert_eq!(lanes.free(false), []);
-        assert_eq!(lanes.free(true), [OTHER], "if no empty entry can be written, this one is tried");
+        assert_eq!((lanes.free(), lanes.can_hide()), (vec![], true));
+        lanes.lane_mut(OTHER).refuse_marks(true);
+        assert_eq!(lanes.free(), [OTHER], "if no empty entry can be written, this one is tried");
+        assert!(!lanes.can_hide());
         let placed = lanes.append(OTHER, wanted(8, 0, 0), &PLACES);
         assert_eq!((placed.at, placed.previous), (0, 0), "it takes its place");
         assert!(lanes.written(OTHER, true));
-        assert_eq!(lanes.free(false).len(), 3);
+        assert_eq!(lanes.free().len(), 3);
     }
 
     #[test]
@@ -512,7 +525,7 @@ mod tests {
         let mut lanes = lanes(3);
         lanes.lane_mut(Lane::FIRST).reserve(Sectors::new(16));
         lanes.lane_mut(OTHER).reserve(Sectors::new(8));
-        assert_eq!(lanes.free(false), [Lane(2), OTHER, Lane::FIRST]);
+        assert_eq!(lanes.free(), [Lane(2), OTHER, Lane::FIRST]);
         assert_eq!(lanes.with_room(Sectors::new(8)), Some(Lane(2)));
         lanes.append(Lane(2), wanted(8, 0, 1), &PLACES);
         assert_eq!(lanes.with_room(Sectors::new(8)), Some(OTHER), "the other has an entry under way");

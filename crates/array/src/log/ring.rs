@@ -111,6 +111,9 @@ pub(in crate::log) struct Ring {
     /// An entry was given up, and would be found after a crash until a later one of the lane is
     /// durable.
     owes: bool,
+    /// An empty entry could not be written to members that stand: none is tried before members have
+    /// come or gone.
+    refuses_marks: bool,
 }
 
 /// An entry that is being written.
@@ -181,7 +184,17 @@ impl Ring {
             fresh: true,
             reserved: Sectors::ZERO,
             owes: false,
+            refuses_marks: false,
         }
+    }
+
+    /// Whether an empty entry is worth a try.
+    pub(super) fn refuses_marks(&self) -> bool {
+        self.refuses_marks
+    }
+
+    pub(super) fn refuse_marks(&mut self, refuse: bool) {
+        self.refuses_marks = refuse;
     }
 
     /// Whether an entry was given up that would be found after a crash.

@@ -114,7 +114,7 @@ impl Logs {
 
     /// Whether a member is left for an empty entry. (Beyond what the array survives there may be
     /// none.)
-    fn can_write_marks(&mut self, cx: &Context, durable: &Durable) -> bool {
+    pub(super) fn can_write_marks(&mut self, cx: &Context, durable: &Durable) -> bool {
         !places(cx, durable, &self.commits.log().full).is_empty()
     }
 
@@ -134,7 +134,7 @@ impl Logs {
             let owed = ring.owes() || ring.last() <= log.apart;
             // (One lane says it for all.)
             let owed = owed || *lane == Lane::FIRST && log.forgets_with_mark(*part);
-            let may = !durable.barrier() && !log.is_stuck(*part) && durable.has_looked(cx);
+            let may = !durable.barrier() && !ring.refuses_marks() && durable.has_looked(cx);
             let again = may && (owed || is_exposed(cx, durable, ring.last_slots()));
             !ring.is_writing() && lanes.has_room_for_mark(*lane) && (ring.is_fresh() || again)
         };
@@ -186,9 +186,11 @@ impl Logs {
             return;
         }
         let log = self.commits.log();
-        log.lanes(part).lane_mut(lane).give_up_beginning();
+        let ring = log.lanes(part).lane_mut(lane);
+        ring.give_up_beginning();
+        ring.refuse_marks(true);
         log.stream(part).stuck = true;
-        self.tell_given_up(cx, part);
+        self.tell_given_up(cx, (part, lane));
         let log = self.commits.log();
         match part {
             CommitPart::Records => {

@@ -1,6 +1,6 @@
 //! Entries that do not stand on all of their members.
 
-use parlour_units::Slot;
+use parlour_units::{Slot, Stripe};
 
 use crate::context::Context;
 use crate::durable::Durable;
@@ -52,30 +52,46 @@ impl Logs {
         }
         // (No newer entry can be written before members have come or gone, and nobody waits for
         // that.)
-        if log.is_stuck(CommitPart::Records) {
-            self.tell_given_up(cx, CommitPart::Records);
+        if log.records().lane(lane).refuses_marks() {
+            self.tell_given_up(cx, (CommitPart::Records, lane));
         }
     }
 
     /// A newer entry of a lane is durable than those that were given up there: their jobs are
     /// planned again for the array as it now is. (What failed was no access of theirs.)
-    pub(super) fn plan_given_up_again(&mut self, cx: &mut Context, (part, lane): (CommitPart, Lane)) {
-        if part == CommitPart::Records {
-            let of_lane = |(of, ..): &mut (Lane, JobId, Vec<FailedAccess>)| *of == lane;
-            let again: Vec<_> = self.commits.log().given_up.extract_if(.., of_lane).collect();
-            again.into_iter().for_each(|(_, job, _)| cx.signal(Signal::Broken(job, Vec::new())));
-            self.commits.log().forgetting.wake(&mut cx.runnable);
+    pub(super) fn plan_given_up_again(&mut self, cx: &mut Context, place: (CommitPart, Lane)) {
+        for (job, _) in self.take_given_up(place) {
+            cx.signal(Signal::Broken(job, Vec::new()));
         }
+        self.commits.log().forgetting.wake(&mut cx.runnable);
     }
 
-    /// No newer entry can be written than those that were given up: their jobs are told what
-    /// failed.
-    pub(super) fn tell_given_up(&mut self, cx: &mut Context, part: CommitPart) {
-        if part == CommitPart::Records {
-            for (_, job, failures) in std::mem::take(&mut self.commits.log().given_up) {
-                cx.signal(Signal::Broken(job, failures));
-            }
-            self.commits.log().forgetting.wake(&mut cx.runnable);
+    /// No newer entry of a lane can be written than those that were given up there: their jobs are
+    /// told what failed.
+    pub(super) fn tell_given_up(&mut self, cx: &mut Context, place: (CommitPart, Lane)) {
+        for (job, failures) in self.take_given_up(place) {
+            let stripe = cx.jobs.stripe(job).window.stripe;
+            self.may_come_back(cx, stripe);
+            cx.signal(Signal::Broken(job, failures));
+        }
+        self.commits.log().forgetting.wake(&mut cx.runnable);
+    }
+
+    fn take_given_up(&mut self, (part, lane): (CommitPart, Lane)) -> Vec<(JobId, Vec<FailedAccess>)> {
+        if part != CommitPart::Records {
+            return Vec::new();
+        }
+        let of_lane = |(of, ..): &mut (Lane, JobId, Vec<FailedAccess>)| *of == lane;
+        let taken = self.commits.log().given_up.extract_if(.., of_lane);
+        taken.map(|(_, job, failures)| (job, failures)).collect()
+    }
+
+    /// A write of `stripe` was refused that may be in its place after the next opening: until then
+    /// the stripe is not read. (Where members only have no space, they stand.)
+    pub(crate) fn may_come_back(&mut self, cx: &Context, stripe: Stripe) {
+        if cx.lacks_space {
+            let (region, index) = cx.geometry.region_of(stripe);
+            self.region(region).unlanded.insert(index);
         }
     }
 }

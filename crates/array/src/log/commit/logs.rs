@@ -87,8 +87,8 @@ pub(in crate::log) struct Stream {
     pub(in crate::log) exposed: u64,
     /// It is waited for that entries up to this number would not be found after a crash.
     pub(in crate::log) awaited: u64,
-    /// An empty entry could not be written to members that stand: none is tried before members have
-    /// come or gone.
+    /// No members that stand could take an entry: none is tried before members have come or gone,
+    /// apart from empty ones.
     pub(in crate::log) stuck: bool,
     /// Entries of this session, apart from empty ones.
     pub(in crate::log) written: u64,
@@ -186,7 +186,7 @@ impl Streams {
 
     /// Lanes of `part` in which an entry may be begun, that with the most room first.
     pub(in crate::log) fn free_lanes(&self, part: CommitPart) -> Vec<Lane> {
-        self.part(part).free(self.is_stuck(part))
+        self.part(part).free()
     }
 
     pub(in crate::log) fn part(&self, part: CommitPart) -> &Lanes {

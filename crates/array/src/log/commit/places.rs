@@ -117,7 +117,10 @@ impl Logs {
     pub(crate) fn look_for_exposed(&mut self) {
         if let Some(streams) = &mut self.commits.streams {
             streams.unchecked = true;
-            streams.all_mut().iter_mut().for_each(|stream| stream.stuck = false);
+            for stream in streams.all_mut() {
+                stream.stuck = false;
+                stream.lanes.try_marks();
+            }
         }
     }
 }

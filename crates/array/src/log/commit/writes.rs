@@ -68,14 +68,13 @@ impl Logs {
             return EntryGate::Later;
         }
         let log = self.commits.log();
+        if places(cx, durable, &log.full).is_empty() || log.is_stuck(PART) || durable.is_unrecorded() {
+            return EntryGate::Nobody;
+        }
         let lanes = log.part(PART);
         let free = log.free_lanes(PART);
         if free.is_empty() || lanes.is_fresh() {
             return EntryGate::Later;
-        }
-        let nobody = places(cx, durable, &log.full).is_empty() || log.is_stuck(PART);
-        if nobody || durable.is_unrecorded() {
-            return EntryGate::Nobody;
         }
         let open = |lane: &Lane| {
             let ring = lanes.lane(*lane);
@@ -161,12 +160,16 @@ impl Logs {
         slots.iter().filter_map(|slot| cx.roster.member_at(*slot)).collect()
     }
 
-    /// Whether an entry of writes was given up that would be found after a crash, and another one
+    /// Whether an entry of writes was given up that would be found after a crash, and an empty one
     /// can take its place.
-    pub(crate) fn owes_writes(&mut self) -> bool {
-        let stream = self.commits.log().stream(PART);
-        let has_room = |lane| stream.lanes.has_room_for_mark(lane);
-        stream.lanes.owes() && !stream.stuck && stream.lanes.names().map(Lane).all(has_room)
+    pub(crate) fn owes_writes(&mut self, cx: &Context, durable: &Durable) -> bool {
+        let can_hide = self.commits.log().part(PART).can_hide();
+        can_hide && self.can_write_marks(cx, durable) && !durable.is_unrecorded()
+    }
+
+    /// Whether an entry of writes was given up that would be found after a crash.
+    pub(crate) fn given_up_writes_come_back(&mut self) -> bool {
+        self.commits.log().part(PART).owes()
     }
 
     /// Whether entries of writes were found that the stage has not taken yet.

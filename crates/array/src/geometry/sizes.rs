@@ -42,9 +42,9 @@ pub(super) const SMALLEST_COMMIT_LOG: Sectors = Sectors::new(256);
 pub(crate) const MOST_LANES: u16 = 16;
 
 /// A lane of writes has at least this many blocks.
-const LEAST_BLOCKS: u64 = 16;
+pub(super) const LEAST_BLOCKS: u64 = 16;
 
-/// The least length of the stream of writes (256 KiB).
+/// The least length of a stream of writes that creation makes (256 KiB).
 pub(super) const SMALLEST_WRITE_LOG: Sectors = Sectors::new(512);
 
 /// A commit log holds at least this many of the longest entries.

@@ -7,8 +7,8 @@
 use parlour_units::{Sectors, Slot};
 
 use super::sizes::{
-    LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, SMALLEST_WRITE_LOG,
-    bitmap_length, lanes_fit, least_commit_log, longest_commit_log, table_length,
+    LARGEST_SEGMENT, LEAST_BLOCKS, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, bitmap_length,
+    lanes_fit, least_commit_log, longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
 use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
@@ -135,7 +135,8 @@ impl StoredGeometry {
         let fit = lanes_fit(self.lanes, (records, least), (writes, Sectors::new(self.block)));
         require(self.lanes == 1 || fit, "lanes of the commit log")?;
         let whole = writes.is_multiple_of(Sectors::new(self.block)) && writes <= MOST_COMMIT_LOG;
-        require(writes.is_zero() || whole && writes >= SMALLEST_WRITE_LOG, "length of the stream of writes")
+        let least = Sectors::new(self.block) * LEAST_BLOCKS;
+        require(writes.is_zero() || whole && writes >= least, "length of the stream of writes")
     }
 
     /// Checks that bitmaps, tables, bad-block logs and the commit log fit before the data area.

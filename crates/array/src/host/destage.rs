@@ -15,7 +15,7 @@ use crate::mode::Mode;
 use crate::plan::{Content, Expected, Source, Span, Target};
 use crate::request::{Operation, Request, Tag};
 use crate::signal::Signal;
-use crate::stage::{Destage, Range, Staged, Unread};
+use crate::stage::{Destage, Range, Stage, Staged, Unread};
 use crate::status::Event;
 
 impl Hosts {
@@ -160,14 +160,13 @@ impl Hosts {
     /// Begins destages, batches of them, and the flush that ends them. Returns whether it did
     /// anything.
     fn pump_destages(&mut self, core: &mut Core) -> bool {
-        let running = self.stage.batch.running.len();
-        if running < at_once(core)
-            && let Some(run) = self.stage.batch.next_run(core.cx.geometry.layout().stripe_data())
+        if self.stage.batch.running() < at_once(core)
+            && let Some(run) = self.stage.batch.next_run()
         {
             self.start_destages(core, run);
             return true;
         }
-        if !self.stage.batch.is_over() || self.stage.stuck.is_some() {
+        if !self.stage.batch.is_half_done() || self.stage.stuck.is_some() {
             return false;
         }
         if let Some((_, range)) = self.stage.parked.front()
@@ -185,9 +184,7 @@ impl Hosts {
             return true;
         }
         if (wanted || idle || many || core.cx.mode == Mode::Stopping) && !self.stage.map.is_empty() {
-            let up_to = core.logs.newest_writes();
-            let ranges = self.stage.map.up_to(up_to).collect();
-            self.stage.batch.begin(up_to, ranges);
+            self.begin_batch(core);
             return true;
         }
         // (A stop flushes by itself.)
@@ -195,10 +192,18 @@ impl Hosts {
         (wanted || (idle || many) && !stops) && core.logs.flush_for_writes(&mut core.cx, &core.durable)
     }
 
+    /// Begins a batch of all that is staged.
+    fn begin_batch(&mut self, core: &mut Core) {
+        let stripe = core.cx.geometry.layout().stripe_data();
+        let up_to = core.logs.newest_writes();
+        let Stage { map, batch, .. } = &mut self.stage;
+        batch.begin(up_to, map.up_to(up_to), stripe);
+    }
+
     /// Writes what is still to be destaged of a range to its place. Parts without a gap between
     /// them are written together.
     fn start_destages(&mut self, core: &mut Core, run: Range) {
-        let up_to = self.stage.batch.up_to;
+        let up_to = self.stage.batch.up_to();
         let parts: Vec<Staged> = self.stage.map.staged(run).filter(|staged| staged.entry <= up_to).collect();
         for parts in parts.chunk_by(|one, next| one.range.to == next.range.from) {
             if let [_only] = parts {
@@ -251,7 +256,7 @@ impl Hosts {
             buffer: Some(destage.buffer),
         };
         let host = self.insert(request, start);
-        self.stage.batch.running.push((host, destage));
+        self.stage.batch.start_running(host, destage);
         let entry = self.get(host);
         (entry.jobs, entry.destages) = (1, true);
         host

@@ -160,7 +160,7 @@ impl Hosts {
 
     /// Whether hosts are active, or were a moment ago.
     pub(crate) fn are_busy(&self, now: Instant) -> bool {
-        self.count() > self.stage.batch.running.len() || self.quiet_from().is_some_and(|quiet| quiet > now)
+        self.count() > self.stage.batch.running() || self.quiet_from().is_some_and(|quiet| quiet > now)
     }
 
     /// A request's buffer, and where its payload begins there.

@@ -11,6 +11,8 @@
 //! - What passes by and what is staged never overlap while they are under way.
 //! - Each sector is destaged once at a time.
 
+mod batch;
+mod list;
 mod map;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -21,6 +23,8 @@ use crate::buffer::BufferId;
 use crate::format::commit_entry::StagedWrite;
 use crate::ids::HostId;
 
+pub(crate) use batch::{Batch, Destage};
+use list::take;
 pub(crate) use map::{Range, StageMap, Staged};
 
 /// A write of a host that waits for its entry.
@@ -81,78 +85,6 @@ pub(crate) struct Stage {
     pub(crate) flushed: u64,
 }
 
-/// What is being destaged.
-#[derive(Debug, Default)]
-pub(crate) struct Batch {
-    /// Everything of entries up to this one.
-    pub(crate) up_to: u64,
-    /// In the order of places.
-    pub(crate) ranges: VecDeque<Range>,
-    /// The number of ranges when it was begun.
-    pub(crate) size: usize,
-    /// The length of all entries that were begun since.
-    pub(crate) admitted: Sectors,
-    /// Destages under way.
-    pub(crate) running: Vec<(HostId, Destage)>,
-}
-
-/// Staged parts that are written to their place together, one behind the other.
-#[derive(Debug)]
-pub(crate) struct Destage {
-    pub(crate) parts: Vec<Staged>,
-    /// Their content.
-    pub(crate) buffer: BufferId,
-    /// The length of the buffer, if it was made for this.
-    pub(crate) copied: Sectors,
-}
-
-impl Destage {
-    pub(crate) fn range(&self) -> Range {
-        let (first, last) = (&self.parts[0], &self.parts[self.parts.len() - 1]);
-        Range { from: first.range.from, to: last.range.to }
-    }
-}
-
-impl Batch {
-    /// Begins a batch.
-    pub(crate) fn begin(&mut self, up_to: u64, ranges: VecDeque<Range>) {
-        *self = Batch { up_to, size: ranges.len(), ranges, ..Batch::default() };
-    }
-
-    /// The next range, with those behind it without a gap up to the end of a stripe.
-    pub(crate) fn next_run(&mut self, stripe: Sectors) -> Option<Range> {
-        let mut run = self.ranges.pop_front()?;
-        let of = |at: Sector| at.from_start() / stripe;
-        let goes_on = |run: Range, next: &Range| next.from == run.to && of(next.from) == of(run.from);
-        while let Some(next) = self.ranges.front().filter(|next| goes_on(run, next)) {
-            run.to = next.to;
-            self.ranges.pop_front();
-        }
-        Some(run)
-    }
-
-    /// The length of what was copied for destages that are under way.
-    pub(crate) fn copied(&self) -> Sectors {
-        self.running.iter().fold(Sectors::ZERO, |sum, (_, destage)| sum + destage.copied)
-    }
-
-    /// The length of the entries that may be begun by now while this batch is destaged, if those of
-    /// a whole batch may have `most`. An eighth is there at once, and the rest comes as the batch
-    /// goes on: so writes are slowed down to the pace of destages, and do not stand still at its
-    /// end.
-    pub(crate) fn allows(&self, most: Sectors) -> Sectors {
-        let running = self.running.iter().map(|(_, destage)| destage.parts.len());
-        let left = self.ranges.len() + running.sum::<usize>();
-        let (done, size) = (self.size.saturating_sub(left) as u64, self.size.max(1) as u64);
-        let (most, part) = (most.get(), most.get() / 8);
-        Sectors::new(part + (most - part) * done / size)
-    }
-
-    pub(crate) fn is_over(&self) -> bool {
-        self.ranges.is_empty() && self.running.is_empty()
-    }
-}
-
 impl Stage {
     /// Whether writes that were acknowledged are not in their place yet.
     pub(crate) fn holds_data(&self) -> bool {
@@ -187,16 +119,11 @@ impl Stage {
 
     /// The destage that `host` stands for has ended.
     pub(crate) fn end_running(&mut self, host: HostId) -> Option<Destage> {
-        take(&mut self.batch.running, host)
+        self.batch.end_running(host)
     }
 
     /// The array is abandoned: requests are answered, and nothing goes on.
     pub(crate) fn abandon(&mut self) {
         *self = Stage::default();
     }
-}
-
-fn take<T>(list: &mut Vec<(HostId, T)>, host: HostId) -> Option<T> {
-    let index = list.iter().position(|(other, _)| *other == host)?;
-    Some(list.swap_remove(index).1)
 }

@@ -14,7 +14,13 @@ use parlour_array::organization::{Consistency, LayoutChoice, Organization};
 use parlour_fault::exhaustive::{Outcome, SCENARIOS, Scenario, Subject, Tally, Trial, exhaust};
 
 fn subject(name: &str, consistency: Consistency, members: u16) -> Subject {
-    Subject { organization: *Organization::named(name).expect("a name of the table"), consistency, members }
+    let organization = *Organization::named(name).expect("a name of the table");
+    Subject { organization, consistency, write_back: false, members }
+}
+
+/// An array with a journal in which small writes are acknowledged.
+fn write_back(name: &str, members: u16) -> Subject {
+    Subject { write_back: true, ..subject(name, Consistency::Journal, members) }
 }
 
 /// RAID 5 with another layout, whose room for logs or for floating units stays unused.
@@ -61,7 +67,8 @@ fn print_table(outcomes: &[(&Scenario, Subject, Outcome)]) -> Tally {
         "", "cuts", "again", "choices", "untried", "losses", "cases", "members"
     );
     for (scenario, subject, Outcome { tally, .. }) in outcomes {
-        let array = format!("{} {}", subject.organization.name, subject.consistency.name());
+        let write_back = if subject.write_back { ", write-back" } else { "" };
+        let array = format!("{} {}{write_back}", subject.organization.name, subject.consistency.name());
         line(&format!("{array}: {}", scenario.name), tally);
         sum.add(tally);
     }
@@ -77,6 +84,8 @@ fn no_cut_breaks_a_promise() {
         subject("parity-logging", Consistency::Bitmap, 4),
         subject("parity-logging", Consistency::Journal, 4),
         subject("raid5", Consistency::Journal, 3),
+        write_back("parity-logging", 4),
+        write_back("raid5", 3),
         in_place("in place in regions", LayoutChoice::Regions, 4),
         in_place("in place in cylinders", LayoutChoice::Cylinders, 3),
     ]);
@@ -99,10 +108,14 @@ fn no_cut_breaks_a_promise() {
 
 #[test]
 fn a_case_is_tried_alone_by_its_name_if_there_is_such_a_case() {
-    let array = "parity-logging:4:journal:0:durable writes:";
-    let trial = |case: &str| -> Trial { format!("{array}{case}").parse().expect("a case's name") };
+    let array = "parity-logging:4:journal";
+    let named = |name: String| -> Trial { name.parse().expect("a case's name") };
+    let trial = |case: &str| named(format!("{array}:0:durable writes:{case}"));
     for case in ["", "dies@1~0", "replaced@3~3"] {
         assert_eq!(trial(case).try_alone().map(|failure| failure.is_none()), Ok(true), "{case}");
     }
+    let written_back = format!("{array}+write-back:0:durable writes:dies@1~0");
+    assert_eq!(named(written_back.clone()).to_string(), written_back);
+    assert_eq!(named(written_back).try_alone().map(|failure| failure.is_none()), Ok(true));
     assert!(trial("cut@1000000()").try_alone().is_err());
 }

@@ -59,6 +59,10 @@ pub(super) struct Case {
     pub(super) interrupted: Option<Interrupted>,
 }
 
+/// Follows the name of the consistency where small writes are acknowledged when they are in the
+/// journal.
+const WRITE_BACK: &str = "+write-back";
+
 /// A case of a scenario on an array.
 #[derive(Clone, Debug)]
 pub struct Trial {
@@ -87,13 +91,15 @@ impl fmt::Display for Interrupted {
     }
 }
 
-/// Organization, members, consistency, seed, scenario and faults, as in
-/// `ORGANIZATION:4:journal:0:durable writes:cut@7(+-[01])~2`.
+/// Organization, members, consistency (with or without write-back), seed, scenario and faults, as
+/// in `ORGANIZATION:4:journal+write-back:0:durable writes:cut@7(+-[01])~2`.
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Subject { organization, members, consistency } = &self.subject;
+        let Subject { organization, members, consistency, write_back } = &self.subject;
         let consistency = consistency.name();
-        write!(f, "{}:{members}:{consistency}:{}:{}:", organization.name, self.seed, self.scenario.name)?;
+        let write_back = if *write_back { WRITE_BACK } else { "" };
+        write!(f, "{}:{members}:{consistency}{write_back}:", organization.name)?;
+        write!(f, "{}:{}:", self.seed, self.scenario.name)?;
         let cuts = self.case.cuts.iter().map(ToString::to_string);
         let interrupted = self.case.interrupted.iter().map(ToString::to_string);
         f.write_str(&cuts.chain(interrupted).collect::<Vec<_>>().join(","))
@@ -122,7 +128,10 @@ impl FromStr for Trial {
         let [organization, members, consistency, seed, scenario, case] = parts[..] else {
             return Err(no(name));
         };
+        let written_back = consistency.strip_suffix(WRITE_BACK);
+        let (consistency, write_back) = (written_back.unwrap_or(consistency), written_back.is_some());
         let subject = Subject {
+            write_back,
             organization: *Organization::named(organization).map_err(|_| no(organization))?,
             members: members.parse().map_err(|_| no(members))?,
             consistency: *Consistency::ALL.iter().find(|c| c.name() == consistency).ok_or(no(consistency))?,

@@ -18,6 +18,8 @@ pub struct Subject {
     pub organization: NamedOrganization,
     /// The consistency: what a crash may cost.
     pub consistency: Consistency,
+    /// Whether small writes are acknowledged when they are in the journal.
+    pub write_back: bool,
     /// The number of its members: two or more for copies, three or more for parity, four or more
     /// with logs.
     pub members: u16,
@@ -320,6 +322,8 @@ const REGION: RegionShape =
 /// The blocks of each member's commit log, and the part of them that is for intents.
 const COMMIT_LOG: u64 = 32;
 const INTENT_LOG: u64 = 8;
+/// The blocks of each member's stream of writes, if there is one.
+const WRITE_LOG: u64 = 48;
 
 impl Scenario {
     /// Whether the scenario applies to `subject`.
@@ -411,8 +415,8 @@ impl Subject {
                 ratio: None,
                 regions: Some(REGION.regions),
                 track: None,
-                writes: None,
-                lanes: None,
+                writes: self.write_back.then_some(Sectors::new(512)),
+                lanes: Some(1),
                 journals: 0,
             },
             consistency: self.consistency,
@@ -432,7 +436,7 @@ impl Subject {
         if geometry.is_journaled() {
             stored.commit_log = COMMIT_LOG * block;
             stored.intent_log = INTENT_LOG * block;
-            stored.lanes = 1;
+            stored.write_log = if self.write_back { WRITE_LOG * block } else { 0 };
         }
         while !stored.is_sound() {
             stored.layout.length += block;

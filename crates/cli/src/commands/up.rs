@@ -82,15 +82,17 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     Ok(Service::new(open, &serving)?.run(console, |served| attach::text(served, &options.dir))?)
 }
 
+/// Whether options for a new array are given.
+fn describe_an_array(options: &Options) -> bool {
+    options.members.is_some()
+        || options.size.is_some()
+        || options.organization != OrganizationSettings::default()
+        || options.log != LogSettings::default()
+}
+
 /// Prints a note if options for a new array are given but the array exists.
 fn note_ignored(options: &Options) {
-    let organization = &options.organization;
-    let describes = options.members.is_some()
-        || options.size.is_some()
-        || organization.organization.is_some()
-        || organization.unit.is_some()
-        || organization.consistency.is_some();
-    if describes {
+    if describe_an_array(options) {
         let directory = options.dir.display();
         note(&format_args!(
             "{directory}: there is an array already, which stays as it is; use another --dir for a new one"
@@ -125,4 +127,32 @@ fn make(options: &Options) -> Result<Vec<PathBuf>, Failure> {
 
 fn member_paths(directory: &Path, count: u16) -> Vec<PathBuf> {
     (0..count).map(|place| directory.join(format!("member{place}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Up {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    #[test]
+    fn options_that_an_existing_array_ignores_are_known() {
+        let describe = |arguments: &[&str]| {
+            let all = ["up"].iter().chain(arguments);
+            describe_an_array(&Up::parse_from(all).options)
+        };
+        for ignored in
+            ["--size=1GiB", "--write-back=0", "--journal-lanes=2", "--groups=2", "--consistency=bitmap"]
+        {
+            assert!(describe(&[ignored]), "{ignored}");
+        }
+        assert!(!describe(&["--dir=there"]));
+        assert!(!describe(&["--destage-depth=4", "--journal=device"]));
+    }
 }

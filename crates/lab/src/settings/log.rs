@@ -8,7 +8,7 @@ use super::{SettingError, Size};
 use crate::fill;
 
 /// What is asked of the logs; what is left open follows from the members' size.
-#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Parity log")]
 #[serde(rename_all = "kebab-case", default)]
 pub struct LogSettings {

@@ -15,7 +15,7 @@ use super::Size;
 use crate::fill;
 
 /// What defines an array, its members apart.
-#[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Organization")]
 #[serde(rename_all = "kebab-case", default)]
 pub struct OrganizationSettings {

@@ -10,20 +10,22 @@ use crate::cache::Cached;
 use crate::code::UnitSet;
 use crate::columns::{Piece, Window};
 use crate::effect::Action;
+use crate::format::commit_entry::write_length;
 use crate::geometry::Geometry;
 use crate::layout::Layout;
 use crate::map::{pieces, windows};
 use crate::plan::{
     Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, StripeView, StripeWrite,
 };
+use crate::stage::{Range, is_short};
 use crate::tuning::{Simulated, Tuning};
 use crate::update;
 
 use names::{Names, on_slot};
 
 pub use explanation::{
-    ExplainError, ExplainedAccess, ExplainedOperation, ExplainedPlan, ExplainedStep, Explanation,
-    MappedPiece, exact,
+    ExplainError, ExplainedAccess, ExplainedEntry, ExplainedOperation, ExplainedPlan, ExplainedStep,
+    Explanation, MappedPiece, exact,
 };
 
 /// The longest request that can be explained: 1 GiB.
@@ -52,6 +54,7 @@ pub fn explain(
         failed: failed.iter().map(|member| member.get()).collect(),
         map: case.map(),
         accesses: plans.iter().map(|plan| plan.accesses).sum(),
+        acknowledged: case.acknowledged(operation),
         plans,
     })
 }
@@ -272,6 +275,17 @@ impl<'a> Case<'a> {
         Ok(Planned { stripe: Some(window.stripe), plan, commit, notes })
     }
 
+    /// The entry that acknowledges a write, if the array stages it.
+    fn acknowledged(&self, operation: ExplainedOperation) -> Option<ExplainedEntry> {
+        let range = Range::new(self.at, self.length);
+        let staged = operation == ExplainedOperation::Write && is_short(self.geometry, range);
+        staged.then(|| ExplainedEntry {
+            copies: self.geometry.commit_copies(),
+            on_devices: self.geometry.journals() > 0,
+            length: write_length(self.length, self.geometry.block()).bytes(),
+        })
+    }
+
     /// Remarks on a write: what happens to its records, now and later.
     fn write_notes(
         &self,
@@ -281,13 +295,6 @@ impl<'a> Case<'a> {
     ) -> Vec<String> {
         let mut notes = Vec::new();
         let places = if self.geometry.journals() > 0 { "journal devices" } else { "members" };
-        if self.geometry.writes_back() {
-            notes.push(format!(
-                "if it is short, the write is acknowledged before all this, when its data is durable in the commit log, on {} {places}; \
-                 this follows later, with many others in the order of their places",
-                self.geometry.commit_copies()
-            ));
-        }
         if let Some(copies) = commit {
             let records = match method {
                 Some(LogMethod::Content) => {

@@ -69,8 +69,8 @@ pub use columns::{Columns, Piece, Window};
 pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
 pub use effect::{Action, Class, Effect, EffectId, Fault, Modify, Outcome};
 pub use explain::{
-    ExplainError, ExplainedAccess, ExplainedOperation, ExplainedPlan, ExplainedStep, Explanation,
-    MappedPiece, accesses, exact, explain,
+    ExplainError, ExplainedAccess, ExplainedEntry, ExplainedOperation, ExplainedPlan, ExplainedStep,
+    Explanation, MappedPiece, accesses, exact, explain,
 };
 pub use format::bad_block_log::BadBlockLogContent;
 pub use format::banks::Banks;

@@ -495,6 +495,7 @@ fn every_key_that_a_server_tells_is_documented() {
         &stopped,
         &examined,
         &explained,
+        &explained["acknowledged"],
         &drawn,
     ] {
         for key in answer.as_object().unwrap().keys() {

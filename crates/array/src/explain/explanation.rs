@@ -62,8 +62,22 @@ pub struct Explanation {
     /// The plans, one for each window (a stripe, or a part of a long one). All direct reads are one
     /// plan.
     pub plans: Vec<ExplainedPlan>,
-    /// Accesses to members that the host waits for: those of all plans.
+    /// Accesses to members: those of all plans. The host waits for them, unless the request is
+    /// acknowledged before.
     pub accesses: usize,
+    /// What acknowledges a short write where the array writes back.
+    pub acknowledged: Option<ExplainedEntry>,
+}
+
+/// An entry of the journal that acknowledges a write, perhaps with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ExplainedEntry {
+    /// On so many members, or journal devices, it is written.
+    pub copies: u16,
+    /// Whether it stands on journal devices.
+    pub on_devices: bool,
+    /// Its length on each, if it has no other writes.
+    pub length: Bytes,
 }
 
 /// A part of one data unit that the request touches.

@@ -238,3 +238,17 @@ fn with_a_journal_raid_5_records_new_content_of_data_and_parity_before_it_writes
     let whole = write(&geometry, (0.0, 3.0), &[]);
     assert_eq!(whole.accesses, 2 + 4, "{:?}", steps(&whole));
 }
+
+#[test]
+fn a_short_write_is_acknowledged_by_an_entry_of_the_journal() {
+    let geometry = geometry_with("parity-logging", 5, Consistency::Journal);
+    let short = write(&geometry, (0.0, 0.25), &[]);
+    let entry = short.acknowledged.expect("it is staged");
+    assert_eq!((entry.copies, entry.on_devices), (2, false));
+    assert_eq!(entry.length.get(), UNIT.bytes().get() / 4 + 4_096, "a block of header");
+    let stripe = geometry.layout().stripe_data() / UNIT;
+    assert_eq!(write(&geometry, (0.0, stripe as f64), &[]).acknowledged, None, "a whole stripe");
+    assert_eq!(read(&geometry, (0.0, 0.25), &[]).acknowledged, None);
+    let in_place = geometry_with("parity-logging", 5, Consistency::Bitmap);
+    assert_eq!(write(&in_place, (0.0, 0.25), &[]).acknowledged, None);
+}

@@ -323,6 +323,11 @@ impl Geometry {
         (0..self.lanes(part)).map(|lane| self.lane(part, lane).1).collect()
     }
 
+    /// The length of the shortest lane of writes; zero without write-back.
+    pub(crate) fn lane_of_writes(&self) -> Sectors {
+        if self.writes_back() { self.lane(CommitPart::Writes, 0).1 } else { Sectors::ZERO }
+    }
+
     /// Where an entry stands on each of its members that starts at `at`, counted in sectors since
     /// its lane was new.
     pub(crate) fn entry_at(&self, part: CommitPart, lane: Lane, at: u64) -> Sector {

@@ -16,7 +16,7 @@ use crate::mode::Mode;
 use crate::plan::{Source, Span};
 use crate::request::{Operation, Request, RequestError};
 use crate::signal::Signal;
-use crate::stage::{Destage, Range, Stage, Staged, Waiting};
+use crate::stage::{Destage, Range, Stage, Staged, Waiting, is_short};
 
 /// How long to wait before what could not be destaged is tried again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -24,8 +24,6 @@ const RETRY: Duration = Duration::from_secs(1);
 const GROUP: usize = 256;
 /// While writes are slowed down, an entry takes at least this part of the stream, if so much waits.
 const WORTH_AN_ENTRY: u64 = 64;
-/// The longest write that is staged takes this part of a lane of the stream of writes.
-const LONGEST_WRITE: u64 = 16;
 
 /// The range of the array that a request is for.
 pub(super) fn range_of(request: &Request) -> Range {
@@ -62,18 +60,11 @@ impl Hosts {
         }
     }
 
-    /// Whether a request is a write that is staged: one that is not long and covers no whole
-    /// stripe.
+    /// Whether a request is a write that is staged.
     fn is_staged(&self, core: &Core, request: &Request) -> bool {
-        let cx = &core.cx;
-        let stripe = cx.geometry.layout().stripe_data();
-        let first = request.at.from_start().round_up(stripe);
-        let last = (request.at + request.length).from_start().round_down(stripe);
-        let lane = core.logs.lane_of_writes();
         matches!(request.operation, Operation::Write { .. })
-            && first >= last
-            && write_length(request.length, cx.geometry.block()) * LONGEST_WRITE <= lane
-            && cx.mode == Mode::Serving
+            && is_short(&core.cx.geometry, range_of(request))
+            && core.cx.mode == Mode::Serving
             && self.fills_its_buffer(core, request)
             && self.stage.unread.is_empty()
             && !self.is_hindered(core)
@@ -137,7 +128,7 @@ impl Hosts {
             return false;
         }
         let block = core.cx.geometry.block();
-        let most = core.logs.longest_write_entry();
+        let most = core.logs.longest_write_entry(&core.cx);
         if core.cx.takes_no_writes() {
             // What was given up would be found after a crash, and may not be answered before that
             // is over.

@@ -106,11 +106,6 @@ impl Lanes {
         self.rings.iter().map(Ring::length).sum()
     }
 
-    /// The length of the shortest lane.
-    pub(super) fn lane_length(&self) -> u64 {
-        self.rings.iter().map(Ring::length).min().unwrap_or(0)
-    }
-
     /// The same as the length, without the space for empty entries.
     pub(super) fn room(&self) -> u64 {
         self.rings.iter().map(Ring::room).sum()

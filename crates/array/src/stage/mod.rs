@@ -14,6 +14,7 @@
 mod batch;
 mod list;
 mod map;
+mod short;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -26,6 +27,7 @@ use crate::ids::HostId;
 pub(crate) use batch::{Batch, Destage};
 use list::take;
 pub(crate) use map::{Range, StageMap, Staged};
+pub(crate) use short::is_short;
 
 /// A write of a host that waits for its entry.
 #[derive(Debug)]

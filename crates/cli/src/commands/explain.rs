@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use parlour_array::{
-    ExplainedOperation, ExplainedPlan, Explanation, Geometry, MappedPiece, Tuning, exact, explain,
+    ExplainedEntry, ExplainedOperation, ExplainedPlan, Explanation, Geometry, MappedPiece, Tuning, exact,
+    explain,
 };
 use parlour_units::{Sector, Slot};
 
@@ -62,11 +63,30 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
 
 fn text(geometry: &Geometry, explanation: &Explanation) -> String {
     let mut text = format!("{}\n\n{}\n", sentence(geometry, explanation), map(&explanation.map));
+    if let Some(entry) = &explanation.acknowledged {
+        text += &entry_text(entry);
+    }
     for plan in &explanation.plans {
         text += &plan_text(plan);
         text.push('\n');
     }
-    text + &format!("{} in all\n", counted_accesses(explanation.accesses))
+    let all = counted_accesses(explanation.accesses);
+    text + &match explanation.acknowledged {
+        Some(entry) => format!("{} now, {all} later\n", counted_accesses(entry.copies.into())),
+        None => format!("{all} in all\n"),
+    }
+}
+
+fn entry_text(entry: &ExplainedEntry) -> String {
+    let ExplainedEntry { copies, on_devices, length } = *entry;
+    let places = counted(copies.into(), if on_devices { "journal device" } else { "member" });
+    format!(
+        "Now: an entry of the journal, {}\n  1.  write {places}, {} each: the data, its places and checksums\n  \
+         Note: writes that wait go into one entry together; when it is durable, they are acknowledged\n\n\
+         Later, with others in the order of their places:\n\n",
+        counted_accesses(copies.into()),
+        exact(length),
+    )
 }
 
 fn sentence(geometry: &Geometry, explanation: &Explanation) -> String {

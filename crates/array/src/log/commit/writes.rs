@@ -52,8 +52,8 @@ impl Logs {
     }
 
     /// The greatest length of an entry of writes.
-    pub(crate) fn longest_write_entry(&self) -> Sectors {
-        Sectors::new(self.lane_of_writes().get() / LONGEST).min(LONGEST_ENTRY)
+    pub(crate) fn longest_write_entry(&self, cx: &Context) -> Sectors {
+        Sectors::new(cx.geometry.lane_of_writes().get() / LONGEST).min(LONGEST_ENTRY)
     }
 
     /// Whether an entry of `length` can be begun.
@@ -180,12 +180,6 @@ impl Logs {
     /// The number of the newest entry of writes that counts.
     pub(crate) fn newest_writes(&self) -> u64 {
         self.commits.streams.as_ref().map_or(0, |log| log.part(PART).last())
-    }
-
-    /// The length of a lane of writes.
-    pub(crate) fn lane_of_writes(&self) -> Sectors {
-        let lanes = self.commits.streams.as_ref().and_then(|log| log.get(PART));
-        lanes.map_or(Sectors::ZERO, |lanes| Sectors::new(lanes.lane_length()))
     }
 
     /// The length of the stream of writes.

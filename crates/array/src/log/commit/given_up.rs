@@ -70,8 +70,12 @@ impl Logs {
     /// told what failed.
     pub(super) fn tell_given_up(&mut self, cx: &mut Context, place: (CommitPart, Lane)) {
         for (job, failures) in self.take_given_up(place) {
-            let stripe = cx.jobs.stripe(job).window.stripe;
-            self.may_come_back(cx, stripe);
+            let of_job = cx.jobs.stripe(job);
+            let (stripe, acknowledged) = (of_job.window.stripe, of_job.acknowledged);
+            // (What is destaged was acknowledged, and may come.)
+            if !acknowledged {
+                self.may_come_back(cx, stripe);
+            }
             cx.signal(Signal::Broken(job, failures));
         }
         self.commits.log().forgetting.wake(&mut cx.runnable);

@@ -180,7 +180,7 @@ impl Hosts {
         let many = core.logs.has_many_writes();
         // (What the last batch has destaged is flushed while the next one goes on: its entries take
         // room.)
-        if many && core.logs.flush_for_writes(&mut core.cx, &core.durable) {
+        if (many || wanted) && core.logs.flush_for_writes(&mut core.cx, &core.durable) {
             return true;
         }
         if (wanted || idle || many || core.cx.mode == Mode::Stopping) && !self.stage.map.is_empty() {

@@ -23,6 +23,7 @@ impl Hosts {
         let refused = |stripe| {
             core.logs.is_stalled(core.cx.geometry.region_of(stripe).0)
                 || core.logs.is_left_to_redo(&core.cx, stripe)
+                || core.logs.is_doubtful(stripe)
         };
         if logged && self.stripes_of(core, request).any(refused) {
             let refusal = core.cx.refusal();

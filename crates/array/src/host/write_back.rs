@@ -119,7 +119,7 @@ impl Hosts {
         let sums = std::mem::take(&mut core.cx.jobs.get_mut(id).checksums);
         core.cx.jobs.end(id);
         let write = StagedWrite { at: self.get(host).request.at.get(), sums };
-        self.stage.waiting.push_back(Waiting { host, write });
+        self.stage.waiting.push_back(Waiting { host, write, given_up: None });
     }
 
     /// Writes the next entry, if writes wait for it. Returns whether it did anything.
@@ -185,7 +185,7 @@ impl Hosts {
     fn start_entry(&mut self, core: &mut Core, lane: Lane, count: usize) {
         let entry: Vec<Waiting> = self.stage.waiting.drain(..count).collect();
         let mut spans = Vec::with_capacity(count);
-        for Waiting { host, write } in &entry {
+        for Waiting { host, write, .. } in &entry {
             let (buffer, start) = self.host_buffer(*host).expect("a write has a payload");
             spans.push(Span::new(Source::Buffer(buffer), start, write.length()));
         }
@@ -202,7 +202,7 @@ impl Hosts {
         core.cx.jobs.end(id);
         let entry = self.stage.take_entry(number);
         if !core.logs.write_entry_done(lane) {
-            return self.write_again(entry);
+            return self.write_again(lane, entry);
         }
         for waiting in entry {
             let (host, range) = (waiting.host, waiting.range());
@@ -228,20 +228,22 @@ impl Hosts {
         core.cx.jobs.end(id);
         core.logs.write_entry_broken(&core.cx, &core.durable, lane, failures);
         let entry = self.stage.take_entry(number);
-        self.write_again(entry);
+        self.write_again(lane, entry);
     }
 
-    fn write_again(&mut self, entry: Vec<Waiting>) {
-        entry.into_iter().rev().for_each(|waiting| self.stage.waiting.push_front(waiting));
+    /// The writes of an entry that was given up in `lane` wait for another one.
+    fn write_again(&mut self, lane: Lane, entry: Vec<Waiting>) {
+        let again = entry.into_iter().map(|waiting| Waiting { given_up: Some(lane), ..waiting });
+        again.rev().for_each(|waiting| self.stage.waiting.push_front(waiting));
     }
 
     /// Answers the writes that wait for an entry with an error.
     fn refuse(&mut self, core: &mut Core, error: RequestError) -> bool {
-        let come_back = core.logs.given_up_writes_come_back();
-        for Waiting { host, .. } in std::mem::take(&mut self.stage.waiting) {
-            let request = self.get(host).request;
-            for stripe in self.stripes_of(core, request).filter(|_| come_back) {
-                core.logs.may_come_back(&core.cx, stripe);
+        for Waiting { host, given_up, .. } in std::mem::take(&mut self.stage.waiting) {
+            if given_up.is_some_and(|lane| core.logs.lane_of_writes_owes(lane)) {
+                let request = self.get(host).request;
+                let stripes = self.stripes_of(core, request);
+                stripes.for_each(|stripe| core.logs.may_come_back(&core.cx, stripe));
             }
             self.stage.end_pending(host);
             core.cx.signal(Signal::HostJobDone(host, Err(error)));

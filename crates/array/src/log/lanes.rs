@@ -77,7 +77,8 @@ impl Lanes {
     /// Whether entries were given up that would be found after a crash, and an empty entry may hide
     /// some of them.
     pub(super) fn can_hide(&self) -> bool {
-        self.rings.iter().any(|ring| ring.owes() && !ring.refuses_marks() && ring.has_room_for_mark())
+        let hides = |ring: &Ring| ring.owes() && !ring.refuses_marks();
+        self.names().map(Lane).any(|lane| hides(self.lane(lane)) && self.has_room_for_mark(lane))
     }
 
     /// Members have come or gone: empty entries are worth a try again.

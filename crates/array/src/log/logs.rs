@@ -18,8 +18,8 @@ use crate::log::region::{LoadState, RegionLog};
 use crate::log::regions::RegionLogs;
 use crate::log::segment::Segment;
 use crate::tuning::{LogPool, Tuning};
-use parlour_units::{Region, Sectors};
-use std::collections::VecDeque;
+use parlour_units::{Region, Sectors, Stripe};
+use std::collections::{BTreeSet, VecDeque};
 
 /// The logs of all regions.
 #[derive(Debug)]
@@ -76,6 +76,8 @@ pub(crate) struct Logs {
     pub(in crate::log) closing: ClosingProgress,
     /// Used if records are durable before their data is written.
     pub(in crate::log) commits: CommitLogs,
+    /// Stripes with refused writes that may be in their place after the next opening.
+    pub(in crate::log) doubtful: BTreeSet<Stripe>,
     /// Whether the commit log has intents that cannot be finished until the array is opened again.
     pub(in crate::log) blocked: bool,
 }
@@ -152,6 +154,7 @@ impl Logs {
             uncounted: Vec::new(),
             freed: false,
             commits: CommitLogs::default(),
+            doubtful: BTreeSet::new(),
             blocked: false,
         }
     }

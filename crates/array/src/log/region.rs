@@ -62,8 +62,7 @@ pub(crate) struct RegionLog {
     pub(in crate::log) half_done: Option<HalfDone>,
     /// A reintegration had no space or memory: none runs until the array is opened again.
     pub(in crate::log) suspended: bool,
-    /// Stripes with writes that are committed, or would be found after a crash, and for whose data
-    /// there was no space or memory.
+    /// Stripes with committed writes for whose data there was no space or memory.
     pub(in crate::log) unlanded: BTreeSet<u32>,
     /// How often the region was reintegrated since the array was opened.
     pub(in crate::log) reintegrations: u64,

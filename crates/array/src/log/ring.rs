@@ -317,6 +317,7 @@ impl Ring {
         let writing = self.writing.take().expect("an entry was on its way");
         if whole && !writing.lost {
             (self.last, self.fresh, self.owes) = (writing.number, false, false);
+            self.refuses_marks = false;
             self.last_slots = writing.slots;
             return Some(writing.tail);
         }

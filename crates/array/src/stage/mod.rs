@@ -23,6 +23,7 @@ use parlour_units::{Instant, Member, Sector, Sectors};
 use crate::buffer::BufferId;
 use crate::format::commit_entry::StagedWrite;
 use crate::ids::HostId;
+use crate::log::Lane;
 
 pub(crate) use batch::{Batch, Destage};
 use list::take;
@@ -34,6 +35,8 @@ pub(crate) use short::is_short;
 pub(crate) struct Waiting {
     pub(crate) host: HostId,
     pub(crate) write: StagedWrite,
+    /// It was in an entry of this lane that was given up.
+    pub(crate) given_up: Option<Lane>,
 }
 
 impl Waiting {

@@ -94,8 +94,12 @@ impl Logs {
     /// the stripe is not read. (Where members only have no space, they stand.)
     pub(crate) fn may_come_back(&mut self, cx: &Context, stripe: Stripe) {
         if cx.lacks_space {
-            let (region, index) = cx.geometry.region_of(stripe);
-            self.region(region).unlanded.insert(index);
+            self.doubtful.insert(stripe);
         }
+    }
+
+    /// Whether a write of `stripe` was refused that may come back.
+    pub(crate) fn is_doubtful(&self, stripe: Stripe) -> bool {
+        self.doubtful.contains(&stripe)
     }
 }

@@ -167,9 +167,9 @@ impl Logs {
         can_hide && self.can_write_marks(cx, durable) && !durable.is_unrecorded()
     }
 
-    /// Whether an entry of writes was given up that would be found after a crash.
-    pub(crate) fn given_up_writes_come_back(&mut self) -> bool {
-        self.commits.log().part(PART).owes()
+    /// Whether an entry that was given up in `lane` would be found after a crash.
+    pub(crate) fn lane_of_writes_owes(&mut self, lane: Lane) -> bool {
+        self.commits.log().part(PART).lane(lane).owes()
     }
 
     /// Whether entries of writes were found that the stage has not taken yet.

@@ -59,9 +59,27 @@ pub fn explain(
     })
 }
 
-/// The accesses that a host waits for if it sends a request to an idle, complete array in a
-/// simulation: for each plan, a list for each phase. Plans run at the same time, and so do the
-/// accesses of a phase.
+/// The accesses of a request to an idle, complete array in a simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RequestAccesses {
+    /// Those of each plan. Plans run at the same time.
+    pub plans: Vec<PlanAccesses>,
+    /// Whether an entry of the journal acknowledges the request, and the plans are carried out
+    /// later.
+    pub is_staged: bool,
+}
+
+/// The accesses of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanAccesses {
+    /// A list for each phase. The accesses of a phase run at the same time.
+    pub phases: Vec<Vec<Action<Slot>>>,
+    /// The length of its records in the entry of the journal that is written before its first
+    /// write, if there is one.
+    pub recorded: Option<Sectors>,
+}
+
+/// The accesses of a request to an idle, complete array in a simulation.
 ///
 /// # Errors
 /// As [`explain`].
@@ -71,16 +89,18 @@ pub fn accesses(
     operation: ExplainedOperation,
     at: Sector,
     length: Sectors,
-) -> Result<Vec<Vec<Vec<Action<Slot>>>>, ExplainError> {
+) -> Result<RequestAccesses, ExplainError> {
     check(geometry, at, length, &[])?;
     let case = Case { geometry, tuning, simulated, at, length, failed: &[] };
-    let phases = |planned: &Planned| -> Vec<Vec<Action<Slot>>> {
+    let of_plan = |planned: &Planned| -> PlanAccesses {
         let steps = planned.plan.steps.iter().filter(|step| step.action.member().is_some());
         let steps: Vec<&Step> = steps.collect();
         let phases = steps.chunk_by(|one, next| one.phase == next.phase);
-        phases.map(|steps| steps.iter().map(|step| on_slot(step.action)).collect()).collect()
+        let phases = phases.map(|steps| steps.iter().map(|step| on_slot(step.action)).collect()).collect();
+        PlanAccesses { phases, recorded: planned.commit.map(|_| planned.recorded) }
     };
-    Ok(case.planned(operation)?.iter().map(phases).collect())
+    let plans = case.planned(operation)?.iter().map(of_plan).collect();
+    Ok(RequestAccesses { plans, is_staged: case.acknowledged(operation).is_some() })
 }
 
 fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Slot]) -> Result<(), ExplainError> {
@@ -123,6 +143,8 @@ struct Planned {
     plan: Plan,
     /// The slot of the commit log to which the plan's records go before its data is written.
     commit: Option<u16>,
+    /// The length of these records.
+    recorded: Sectors,
     /// Other remarks.
     notes: Vec<String>,
 }
@@ -207,7 +229,13 @@ impl<'a> Case<'a> {
         if !reads.is_empty() {
             let mut plan = Plan::default();
             plan.read_merged(&mut reads, self.tuning.merging());
-            plans.push(Planned { stripe: None, plan, commit: None, notes: self.read_notes() });
+            plans.push(Planned {
+                stripe: None,
+                plan,
+                commit: None,
+                recorded: Sectors::ZERO,
+                notes: self.read_notes(),
+            });
         }
         let mut builder = Builder::default();
         for window in windows(self.layout(), self.at, self.length, self.tuning.slice) {
@@ -219,7 +247,13 @@ impl<'a> Case<'a> {
                     .read_degraded(&mut plan, self.view(window.stripe), &missing)
                     .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
                 let stripe = Some(window.stripe);
-                plans.push(Planned { stripe, plan, commit: None, notes: Vec::new() });
+                plans.push(Planned {
+                    stripe,
+                    plan,
+                    commit: None,
+                    recorded: Sectors::ZERO,
+                    notes: Vec::new(),
+                });
             }
         }
         Ok(plans)
@@ -272,7 +306,11 @@ impl<'a> Case<'a> {
             .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
         let commit = update::commit_copies(self.geometry, &plan);
         let notes = self.write_notes(window.stripe, (method, commit), &fragments);
-        Ok(Planned { stripe: Some(window.stripe), plan, commit, notes })
+        let recorded = match method {
+            Some(LogMethod::Content) => plan.written(),
+            _ => update::logged(&fragments),
+        };
+        Ok(Planned { stripe: Some(window.stripe), plan, commit, recorded, notes })
     }
 
     /// The entry that acknowledges a write, if the array stages it.
@@ -335,7 +373,7 @@ impl<'a> Case<'a> {
     }
 
     fn explained(&self, planned: Planned) -> ExplainedPlan {
-        let Planned { stripe, plan, commit, notes } = planned;
+        let Planned { stripe, plan, commit, notes, .. } = planned;
         let mut names = Names::new(self.geometry, (self.at, self.length), stripe, &plan);
         // If no unit that would be written is there, the records are the last that is written.
         let last = plan.steps.last().map(|step| step.phase).max(plan.commit_before).unwrap_or(0);

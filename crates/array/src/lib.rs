@@ -70,7 +70,7 @@ pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region
 pub use effect::{Action, Class, Effect, EffectId, Fault, Modify, Outcome};
 pub use explain::{
     ExplainError, ExplainedAccess, ExplainedEntry, ExplainedOperation, ExplainedPlan, ExplainedStep,
-    Explanation, MappedPiece, accesses, exact, explain,
+    Explanation, MappedPiece, PlanAccesses, RequestAccesses, accesses, exact, explain,
 };
 pub use format::bad_block_log::BadBlockLogContent;
 pub use format::banks::Banks;

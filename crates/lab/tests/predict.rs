@@ -125,6 +125,42 @@ fn the_time_of_an_access_is_split_as_simulated() {
     }
 }
 
+/// An array with a journal, with these settings.
+fn with_journal<'a>(organization: &'a str, set: &[&'a str]) -> Vec<&'a str> {
+    let all = [organization, "array.consistency=\"journal\"", "tuning.destage-depth=4"];
+    all.into_iter().chain(set.iter().copied()).collect()
+}
+
+#[test]
+fn writes_that_wait_for_an_entry_are_as_simulated() {
+    let raid5 = "array.organization=\"raid5\"";
+    let write_through = "log.write-back=\"0\"";
+    near(&with_journal(raid5, &[write_through]), 0.05);
+    near(&with_journal(raid5, &[write_through, "workload.processes=1"]), 0.1);
+    near(&with_journal(raid5, &[write_through, "semantics.old-data-known=true"]), 0.05);
+}
+
+#[test]
+fn writes_that_are_destaged_later_are_as_simulated() {
+    let raid5 = "array.organization=\"raid5\"";
+    near(&with_journal(raid5, &["workload.processes=40"]), 0.1);
+    near(&with_journal(raid5, &["workload.processes=1"]), 0.15);
+}
+
+#[test]
+fn what_a_journal_on_members_does_not_have_is_refused() {
+    let cases = [
+        ("journal.devices=2", "journal.devices: "),
+        ("workload.reads=0.5", "workload.reads: "),
+        ("workload={ rate = 10, reads = 0.0, size = \"2KiB\" }", "workload.rate: "),
+    ];
+    for (set, expected) in cases {
+        let set = with_journal("array.organization=\"raid5\"", &[set]);
+        let error = prepared(&set).predict(&mut Clocks::default()).unwrap_err().to_string();
+        assert!(error.starts_with(expected), "{set:?}: {error}");
+    }
+}
+
 #[test]
 fn what_is_not_modelled_is_refused_by_its_key() {
     let cases = [
@@ -133,7 +169,6 @@ fn what_is_not_modelled_is_refused_by_its_key() {
         ("path={ processors = 1, access = \"1ms\" }", "path: "),
         ("control={ throughput = 100 }", "control: "),
         ("array.organization=\"floating\"", "array.organization: "),
-        ("array.organization=\"parity-logging\"", "array.consistency: "),
         ("workload.place={ zipf = 1.0 }", "workload.place: "),
         ("workload={ rate = 100_000 }", "workload.rate: "),
         ("workload={ every = \"1ms\" }", "workload.every: "),

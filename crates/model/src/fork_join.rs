@@ -64,6 +64,8 @@ pub struct Undisturbed {
     pub service: f64,
     /// O_k S, in ms.
     pub last: f64,
+    /// The time between the phases, in ms, if something else is waited for there.
+    pub after: f64,
 }
 
 /// The path for data between disks and hosts. It serves in the order of arrival, and all transfers
@@ -93,7 +95,36 @@ pub struct Network {
     think: f64,
     phases: Vec<Phase>,
     bus: Option<Bus>,
+    beside: Beside,
     partly_served: bool,
+}
+
+/// Other accesses to the disks, which nobody of the network waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Beside {
+    /// The fraction of each disk's time that they take.
+    pub busy: f64,
+    /// The work of those that wait at a disk or are in service there, in ms: the mean, without that
+    /// which waits in the order of arrival.
+    pub work: f64,
+    /// The fraction of a disk's time that those take which wait in the order of arrival, as long as
+    /// the network's own.
+    pub ordered: f64,
+    /// The number of them a ms, at each disk.
+    pub accesses: f64,
+}
+
+impl std::ops::Add for Beside {
+    type Output = Beside;
+
+    fn add(self, other: Beside) -> Beside {
+        Beside {
+            busy: self.busy + other.busy,
+            work: self.work + other.work,
+            ordered: self.ordered + other.ordered,
+            accesses: self.accesses + other.accesses,
+        }
+    }
 }
 
 /// The means of a disk array with a number of processes.
@@ -107,6 +138,8 @@ pub struct Measures {
     pub throughput: f64,
     /// Requests in the array: Q.
     pub queue: f64,
+    /// The network's accesses that wait at a disk or are in service there.
+    pub at_disk: f64,
     /// The fraction of time in which a disk is busy. (In an approximation it may be slightly above
     /// 1.)
     pub utilization: f64,
@@ -161,6 +194,9 @@ pub enum NetworkError {
     },
 }
 
+/// The largest fraction of a disk's time that other accesses take.
+const MOST_BESIDE: f64 = 0.95;
+
 /// The most processes.
 pub const MOST_PROCESSES: u32 = 1_000_000;
 
@@ -199,7 +235,10 @@ impl Phase {
             return Err(NetworkError::Visits(visits));
         }
         time("deviation", deviation)?;
-        let undisturbed = undisturbed.map(|Undisturbed { service, last }| (service, last));
+        if let Some(Undisturbed { after, .. }) = undisturbed {
+            time("after", after)?;
+        }
+        let undisturbed = undisturbed.map(|Undisturbed { service, last, .. }| (service, last));
         for (service, last) in [Some((service, last)), undisturbed].into_iter().flatten() {
             time("service", service)?;
             time("last", last)?;
@@ -247,7 +286,8 @@ impl Network {
         if phases.iter().all(|phase| phase.visits == 0.0) {
             return Err(NetworkError::NoPhase);
         }
-        Ok(Network { disks, think, phases, bus: None, partly_served: false })
+        let beside = Beside::default();
+        Ok(Network { disks, think, phases, bus: None, beside, partly_served: false })
     }
 
     /// The same with a bus.
@@ -272,6 +312,12 @@ impl Network {
     #[must_use]
     pub fn partly_served(self) -> Network {
         Network { partly_served: true, ..self }
+    }
+
+    /// The same on disks that have other accesses, too. Disks serve all in the order of arrival.
+    #[must_use]
+    pub fn beside(self, beside: Beside) -> Network {
+        Network { beside, ..self }
     }
 
     /// The means with this number of processes.
@@ -339,6 +385,15 @@ impl Seen {
     }
 }
 
+impl Seen {
+    /// The mean time for which an access of this phase waits, if siblings wait independently, each
+    /// for an exponential time: the longest of k such times is the sum of 1 to 1/k of their mean.
+    fn apart(self, phase: &Phase) -> f64 {
+        let longest: f64 = (1..=phase.siblings).map(|count| 1.0 / f64::from(count)).sum();
+        self.by(phase) / longest
+    }
+}
+
 impl Found {
     fn new(phases: usize) -> Found {
         Found { measures: Measures::default(), phases: vec![InPhase::default(); phases], channel: 0.0 }
@@ -371,6 +426,10 @@ impl Found {
             response,
             throughput: rate * 1e3,
             queue: rate * response,
+            at_disk: rate
+                * self.over(network, |phase, found| {
+                    network.part(phase) * (found.service + waited + seen.apart(phase))
+                }),
             utilization: self.phases.iter().map(|found| found.busy).sum(),
         };
     }
@@ -398,20 +457,26 @@ impl Found {
             let variation = phase.deviation / phase.service;
             found.busy * found.service * (1.0 - variation * variation).max(0.0) / 2.0
         };
-        let whole = phases().map(whole).sum();
+        let whole = phases().map(whole).sum::<f64>();
         let rest = if network.partly_served { whole - phases().map(behind).sum::<f64>() } else { whole };
-        Seen { whole, rest }
+        // What waits of the others is as much as comes of them while an access waits.
+        let Beside { work, ordered, .. } = network.beside;
+        let of_all = |own: f64| (own + work) / (1.0 - ordered.min(MOST_BESIDE));
+        Seen { whole: of_all(whole), rest: of_all(rest) }
     }
 
     /// Computes S and O_k S of each phase. A disk is undisturbed between two phases at one position
     /// if no other access waits there when the first phase is done, and none arrives until the last
     /// of its siblings is done.
     fn settle_times(&mut self, network: &Network) {
-        let idle = (1.0 - self.measures.utilization).max(0.0);
-        let accesses = self.over(network, |phase, _| network.part(phase)) * self.measures.throughput / 1e3;
+        let Beside { busy, accesses, .. } = network.beside;
+        let idle = (1.0 - self.measures.utilization - busy).max(0.0);
+        let own = self.over(network, |phase, _| network.part(phase)) * self.measures.throughput / 1e3;
+        let accesses = own + accesses;
         let mut before = 0.0;
         for (found, phase) in self.phases.iter_mut().zip(&network.phases) {
-            (found.service, found.last) = phase.times(idle * (-accesses * before).exp());
+            let after = phase.undisturbed.map_or(0.0, |times| times.after);
+            (found.service, found.last) = phase.times(idle * (-accesses * (before + after)).exp());
             before = found.last - found.service;
             found.siblings_wait = siblings_wait(network, phase, before);
         }

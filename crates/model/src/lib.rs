@@ -6,10 +6,12 @@
 //! milliseconds, and rates in units per second, unless a name says otherwise: these are the papers'
 //! units.
 
+pub mod bursts;
 pub mod disk;
 #[cfg(test)]
 mod draws;
 pub mod fork_join;
+pub mod journal;
 pub mod markov;
 pub mod mirror;
 pub mod order;

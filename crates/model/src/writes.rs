@@ -134,6 +134,19 @@ impl Accesses<'_> {
         [self.read.phase(siblings, together), Phase { undisturbed, ..self.write.phase(siblings, together) }]
     }
 
+    /// The same, if something of any length is waited for between reads and writes: then each disk
+    /// waits for any part of a revolution.
+    pub fn rewrite_later(&self, siblings: NonZeroU32, together: f64) -> [Phase; 2] {
+        let (count, revolution) = (f64::from(siblings.get()), self.write.revolution);
+        let taken = self.write.overhead + self.write.transfer.mean;
+        let undisturbed = Some(Undisturbed {
+            service: taken + revolution / 2.0,
+            last: taken + revolution * count / (count + 1.0),
+            after: 0.0,
+        });
+        [self.read.phase(siblings, together), Phase { undisturbed, ..self.write.phase(siblings, together) }]
+    }
+
     /// The times of units that are written where they were just read, if their disks did nothing
     /// else. All are written at the same time, when the last has been read: its disk waits for the
     /// rest of a revolution, the others for any part of one.
@@ -146,6 +159,6 @@ impl Accesses<'_> {
         // The mean of the longest of `last_read` and k − 1 uniform times.
         let part = last_read / revolution;
         let longest = revolution * (1.0 - (1.0 - part.powf(count)) / count);
-        Undisturbed { service: taken + rotation, last: taken + longest.max(rotation) }
+        Undisturbed { service: taken + rotation, last: taken + longest.max(rotation), after: 0.0 }
     }
 }

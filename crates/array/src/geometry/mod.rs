@@ -302,7 +302,7 @@ impl Geometry {
     }
 
     /// The number of members on which an entry of the commit log stands: one more than may be lost.
-    pub(crate) fn commit_copies(&self) -> u16 {
+    pub fn commit_copies(&self) -> u16 {
         self.fault_tolerance() + 1
     }
 
@@ -319,7 +319,7 @@ impl Geometry {
     }
 
     /// The lengths of the lanes of `part`, in the order of their places.
-    pub(crate) fn lane_lengths(&self, part: CommitPart) -> Vec<Sectors> {
+    pub fn lane_lengths(&self, part: CommitPart) -> Vec<Sectors> {
         (0..self.lanes(part)).map(|lane| self.lane(part, lane).1).collect()
     }
 

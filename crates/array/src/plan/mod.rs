@@ -494,6 +494,13 @@ impl Plan {
         &self.spans[step.spans.start as usize..step.spans.end as usize]
     }
 
+    /// The length of everything that is written.
+    pub(crate) fn written(&self) -> Sectors {
+        let writes = self.steps.iter().filter(|step| matches!(step.action, Action::Write { .. }));
+        let lengths = writes.filter_map(|step| step.action.range());
+        lengths.fold(Sectors::ZERO, |sum, (_, length)| sum + length)
+    }
+
     /// The number of accesses to members, without computations.
     pub fn accesses(&self) -> usize {
         self.steps.iter().filter(|step| !step.action.is_computation()).count()

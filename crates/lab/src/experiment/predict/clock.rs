@@ -9,9 +9,10 @@ use parlour_drive::description::Description;
 use parlour_drive::electronics::Electronics;
 use parlour_drive::mechanics::Mechanics;
 use parlour_model::fork_join::Phase;
+use parlour_model::journal::Drive;
 use parlour_model::service::{Access, Pattern, Service, Work, service};
 use parlour_model::writes::Accesses;
-use parlour_units::Sectors;
+use parlour_units::{Sector, Sectors};
 
 use super::refused::Unmodelled;
 use super::stage::{AccessTime, Doing, Stage};
@@ -33,6 +34,9 @@ struct Times {
     pattern: Pattern,
     services: BTreeMap<(Work, u64), Service>,
 }
+
+/// The number of steps between places of which seeks to the journal are computed.
+const STEPS: u64 = 40;
 
 /// Computes the duration of phases on an array.
 pub(super) struct Clock<'a> {
@@ -85,6 +89,33 @@ impl Clock<'_> {
         self.times.service(work, blocks)
     }
 
+    /// The times of a journal's entries on members: of the drive, and of writes of these lengths.
+    pub(super) fn journal(
+        &mut self,
+        (at, held): (Sector, Sectors),
+        lengths: [u64; 2],
+    ) -> Result<(Drive, [f64; 2]), Unmodelled> {
+        let [short, long] = [self.service(Work::Write, lengths[0])?, self.service(Work::Write, lengths[1])?];
+        let Times { mechanics, length, .. } = &*self.times;
+        let cylinder = |block: u64| mechanics.surface.place(block.min(length.get() - 1)).cylinder;
+        let journal = cylinder(at.get());
+        let seek = |beyond: u64| {
+            let distance = cylinder(at.get() + beyond).abs_diff(journal);
+            mechanics.seek.time(distance).as_secs_f64() * 1e3
+        };
+        let data = (length.get() - at.get()) as f64;
+        let step = |step: u64| seek(((step as f64 / STEPS as f64).powi(2) * data) as u64);
+        let drive = Drive {
+            seeks: (0..=STEPS).map(step).collect(),
+            within: seek(held.get() / 3),
+            seek: short.seek.mean,
+            switch: mechanics.head_switch.as_secs_f64() * 1e3,
+            revolution: short.revolution,
+        };
+        let time = |service: &Service| service.transfer.mean + service.overhead;
+        Ok((drive, [time(&short), time(&long)]))
+    }
+
     /// Returns the time of a phase, and the components of the time of each of its accesses.
     /// `in_step` disks always do the same work: together they are one queue, in which each disk
     /// works on its own.
@@ -123,10 +154,13 @@ impl Clock<'_> {
                 let modify = self.service(Work::Modify, blocks)?;
                 mixed(&write, &modify, (all, together), f64::from(part) / 100.0)
             }
-            (Doing::Rewrite, Some(write)) => {
+            (Doing::Rewrite | Doing::RewriteLater, Some(write)) => {
                 let read = self.service(Work::Read, blocks)?;
                 let accesses = Accesses { read: &read, write: &write, disks: positive(self.disks) };
-                let [_, phase] = accesses.rewrite(all, together);
+                let [_, phase] = match doing {
+                    Doing::Rewrite => accesses.rewrite(all, together),
+                    _ => accesses.rewrite_later(all, together),
+                };
                 let rest = phase.undisturbed.map_or(phase.service, |times| times.service);
                 let told = of(&write);
                 let rotation = (rest - told.transfer - told.overhead).max(0.0);

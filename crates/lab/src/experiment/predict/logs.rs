@@ -1,7 +1,9 @@
 //! Parity logging (Stodolsky et al., section 3): the work that it adds in the background, after
 //! requests are answered.
 
+use parlour_array::CommitPart;
 use parlour_drive::angle::Angle;
+use parlour_model::bursts::{Burst, Later};
 use parlour_model::disk::Disk;
 use parlour_model::utilization::array::{Array, Organization, Update};
 use parlour_model::utilization::logging::{Logging, Reading, Sublogs};
@@ -11,49 +13,111 @@ use super::refused::Unmodelled;
 use super::stages::Stages;
 use crate::experiment::prepared::Prepared;
 
-/// Background work of an array.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Background {
-    /// The mean disk time of the background work that each request causes, in milliseconds, summed
-    /// over all disks.
-    pub(super) each_request: f64,
+/// What a request causes in the background.
+pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmodelled> {
+    let layout = prepared.geometry.layout();
+    let (part, blocks) = stages.written;
+    let Some(logs) = layout.logs().filter(|_| part > 0.0) else { return Ok(Later::default()) };
+    let shape = logs.shape();
+    let mechanics = prepared.description.mechanics(Angle::default())?;
+    // A log record is as long as the write, but at most a stripe unit.
+    let unit = layout.unit_length().get() as f64;
+    let written = Sectors::new(blocks.min(unit).round().max(1.0) as u64);
+    let mut disk = Disk::of(&mechanics, written).map_err(parlour_model::utilization::Refused::from)?;
+    // Regions fill what the array uses of a drive.
+    let used = prepared.length.get() as f64 / mechanics.surface.blocks() as f64;
+    disk.cylinders = (disk.cylinders * used).max(1.0);
+    let track = disk.units * written.get() as f64;
+    let log = f64::from(shape.sublogs) * f64::from(shape.sublog_segments) * shape.segment as f64;
+    let logging = Logging {
+        sublogs: match shape.sublogs {
+            1 => Sublogs::Unstriped,
+            several => Sublogs::Striped(several.into()),
+        },
+        ratio: log / (f64::from(shape.stripes) * unit),
+        regions: shape.regions,
+        segment: (shape.segment as f64 / track).round().max(1.0) as u32,
+        zero_latency: mechanics.zero_latency.writes,
+        reading: Reading::default(),
+    };
+    let array = Array {
+        disk,
+        disks: prepared.geometry.members().into(),
+        organization: Organization::ParityLogging(logging),
+        failures: 1,
+        preread: !prepared.simulated.old_data_known,
+        update: if prepared.simulated.combined { Update::OneAccess } else { Update::TwoAccesses },
+    };
+    let model = array.model()?;
+    let logging = model.logging().expect("the organization is parity logging");
+    let disks = f64::from(array.disks);
+    // A write longer than a stripe unit causes several log records.
+    let pieces = part * (blocks / unit).max(1.0);
+    let sublogs = f64::from(shape.sublogs);
+    let segment = shape.segment.saturating_sub(layout_header(prepared)) as f64 / written.get() as f64;
+    let filled = filled(prepared, stages, segment);
+    let segments = sublogs * f64::from(shape.sublog_segments);
+    let touched = Touched {
+        disk,
+        blocks: f64::from(shape.stripes) * unit / written.get() as f64 / disks,
+        updates: segments * filled / disks,
+        gap: prepared.tuning.reintegration_gap.get() / written.get() + 1,
+        whole: logging.parity_access() / disks,
+    };
+    let each_cycle = pieces / (segments * filled);
+    let parity = Burst { often: each_cycle, disks, each: touched.time() };
+    let bursts = vec![
+        Burst { often: pieces / filled, disks: 1.0, each: logging.log_write() },
+        Burst { often: each_cycle, disks: sublogs, each: logging.sublog_read() },
+        parity,
+        parity,
+    ];
+    Ok(Later { bursts })
 }
 
-impl Background {
-    pub(super) fn of(prepared: &Prepared, stages: &Stages) -> Result<Background, Unmodelled> {
-        let layout = prepared.geometry.layout();
-        let (part, blocks) = stages.written;
-        let Some(logs) = layout.logs().filter(|_| part > 0.0) else { return Ok(Background::default()) };
-        let shape = logs.shape();
-        let mechanics = prepared.description.mechanics(Angle::default())?;
-        // A log record is as long as the write, but at most a stripe unit.
-        let unit = layout.unit_length().get() as f64;
-        let written = Sectors::new(blocks.min(unit).round().max(1.0) as u64);
-        let disk = Disk::of(&mechanics, written).map_err(parlour_model::utilization::Refused::from)?;
-        let track = disk.units * written.get() as f64;
-        let log = f64::from(shape.sublogs) * f64::from(shape.sublog_segments) * shape.segment as f64;
-        let logging = Logging {
-            sublogs: match shape.sublogs {
-                1 => Sublogs::Unstriped,
-                several => Sublogs::Striped(several.into()),
-            },
-            ratio: log / (f64::from(shape.stripes) * unit),
-            regions: shape.regions,
-            segment: (shape.segment as f64 / track).round().max(1.0) as u32,
-            zero_latency: mechanics.zero_latency.writes,
-            reading: Reading::default(),
-        };
-        let array = Array {
-            disk,
-            disks: prepared.geometry.members().into(),
-            organization: Organization::ParityLogging(logging),
-            failures: 1,
-            preread: !prepared.simulated.old_data_known,
-            update: if prepared.simulated.combined { Update::OneAccess } else { Update::TwoAccesses },
-        };
-        let work = array.model()?.small_write();
-        // A write longer than a stripe unit causes several log records.
-        let pieces = (blocks / unit).max(1.0);
-        Ok(Background { each_request: part * pieces * work.overhead() })
+/// The length of a segment's header.
+fn layout_header(prepared: &Prepared) -> u64 {
+    prepared.geometry.log_header_length().map_or(0, Sectors::get)
+}
+
+/// The mean number of records of a segment that is written. `most` fit in one. If the records must
+/// be durable in a journal before, the journal is kept short: when it is a third full, segments
+/// with records in the older half of that are written as they are.
+fn filled(prepared: &Prepared, stages: &Stages, most: f64) -> f64 {
+    let geometry = &prepared.geometry;
+    let regions = f64::from(geometry.layout().region_count());
+    if !geometry.is_journaled() {
+        return most;
+    }
+    let records = geometry.commit_part(CommitPart::Records).1.get() as f64;
+    let each = stages.recorded.1 + geometry.block().get() as f64;
+    most.min(1.0 + records / 4.0 / each / regions)
+}
+
+/// What a reintegration touches of the parity on one disk.
+struct Touched {
+    disk: Disk,
+    /// The blocks of the parity, and the records that are applied to them.
+    blocks: f64,
+    updates: f64,
+    /// So many untouched blocks in a row are left out.
+    gap: u64,
+    /// The time to read or write all of it.
+    whole: f64,
+}
+
+impl Touched {
+    /// The time to read or write what is touched. Records are at random places.
+    fn time(&self) -> f64 {
+        let untouched = (-self.updates / self.blocks).exp();
+        let long = untouched.powi(self.gap.try_into().unwrap_or(i32::MAX));
+        let left_out = long * (self.gap as f64 - (self.gap as f64 - 1.0) * untouched);
+        let accesses = (self.blocks * (1.0 - untouched) * long).max(1.0);
+        let first = self.disk.seek + self.disk.rotation;
+        let pass = (self.whole - first).max(0.0);
+        // What is left out passes under the heads, unless a seek and a part of a revolution are
+        // less.
+        let between = (pass * left_out / accesses).min(self.disk.single_cylinder_seek + self.disk.rotation);
+        first + pass * (1.0 - left_out) + (accesses - 1.0) * between
     }
 }

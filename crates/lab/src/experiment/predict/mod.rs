@@ -4,14 +4,18 @@
 //! The array itself lists the accesses of each request, phase by phase; `stages` takes the mean
 //! over a sample of requests. Each phase is a fork and join in a network of queues (Varki and Wang;
 //! [`parlour_model::fork_join`]), with service times from the drive ([`parlour_model::service`]).
-//! The background work of parity logging takes its fraction of each disk's time (`logs`).
+//! The background work of parity logging comes in bursts (`logs`; [`parlour_model::bursts`]).
+//! Entries of a journal are delays of writes and other accesses of the disks (`journal`;
+//! [`parlour_model::journal`]).
 
 mod clock;
+mod journal;
 mod logs;
 mod refused;
 mod stage;
 mod stages;
 
+use parlour_model::bursts::{Choosing, Later, Population};
 use parlour_model::fork_join::{Measures, Network, Phase};
 use parlour_units::Duration;
 use parlour_workload::delay::Delay;
@@ -20,7 +24,7 @@ use serde::Serialize;
 
 use super::prepared::Prepared;
 pub use clock::Clocks;
-use logs::Background;
+use journal::Journal;
 pub use refused::Unmodelled;
 pub use stage::AccessTime;
 use stages::{Stages, Timed};
@@ -59,14 +63,24 @@ impl Prepared {
         let source = &mut sources[0];
         let load = source.load();
         let stages = Stages::sample(self, source, &mut random)?;
-        let timed = stages.timed(clocks.of(self)?)?;
-        let background = Background::of(self, &stages)?;
+        let mut clock = clocks.of(self)?;
+        let timed = stages.timed(&mut clock)?;
+        let journal = Journal::of(self, &stages, &mut clock)?;
+        let later = logs::later(self, &stages)?;
         let members = u32::from(self.geometry.members());
         let disks = members / stages.in_step();
-        let found = match load {
-            Load::Closed { processes, think } => closed(disks, &timed, background, processes, think)?,
-            Load::Open { gap } => open(disks, &timed, background, gap)?,
-            Load::Recorded { .. } => return Err(Unmodelled::Recorded),
+        let found = match (load, &journal) {
+            (Load::Closed { processes, think }, Some(journal)) => {
+                let who = (processes, milliseconds(think.mean()));
+                journal.closed(disks, (&timed, &stages), later, who)?
+            }
+            (Load::Open { .. }, Some(_)) => {
+                let what = "entries of a journal are modelled for processes that wait for their answers";
+                return Err(Unmodelled::Key { key: "workload.rate", what });
+            }
+            (Load::Closed { processes, think }, None) => closed(disks, &timed, later, processes, think)?,
+            (Load::Open { gap }, None) => open(disks, &timed, later, gap)?,
+            (Load::Recorded { .. }, _) => return Err(Unmodelled::Recorded),
         };
         Ok(Prediction {
             throughput: found.throughput,
@@ -87,90 +101,73 @@ impl Prepared {
             (self.geometry.keeps_copies() && stages.reads, "any copy is read, however busy its disk"),
             (self.tuning.bitmap && stages.writes, "the write-intent bitmap is never written"),
             (stages.joined, "accesses of a request to one disk are one"),
-            (
-                self.geometry.layout().logs().is_some(),
-                "log and parity accesses come evenly, and not in bursts",
-            ),
         ];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect()
     }
 }
 
-/// Means of an array under a closed load. The background work slows down the disks by the fraction
-/// of their time that it takes; that fraction is proportional to the throughput.
+/// Means of an array under a closed load. What requests cause later is proportional to the
+/// throughput, which it lowers.
 fn closed(
     disks: u32,
     timed: &Timed,
-    background: Background,
+    later: Later,
     processes: u32,
     think: Delay,
 ) -> Result<Measures, Unmodelled> {
     let think = milliseconds(think.mean());
-    let solve = |phases: Vec<Phase>| -> Result<Measures, Unmodelled> {
-        let network = Network::of(disks, phases, think)?.partly_served();
-        Ok(network.with(processes)?)
-    };
-    let mut found = solve(timed.phases.clone())?;
-    let of_disk = background.each_request / f64::from(disks) / 1e3;
+    let (mut found, mut throughput) = (Measures::default(), None);
     for _ in 0..ROUNDS {
-        let part = (found.throughput * of_disk).min(MOST_BEHIND);
-        let next = solve(timed.phases.iter().map(|phase| slower(phase, 1.0 - part)).collect())?;
-        // Each round moves half way: a higher throughput causes more background work, which lowers
-        // the throughput.
-        let throughput = (found.throughput + next.throughput) / 2.0;
-        found = Measures { throughput, ..next };
+        let rate: f64 = throughput.unwrap_or(0.0) / 1e3;
+        let cycle = f64::from(processes) / rate.max(f64::MIN_POSITIVE);
+        let service = timed.disk_time() / timed.accesses();
+        let needed = timed.needed();
+        let felt = later.felt(Population {
+            rate,
+            disks: disks.into(),
+            needed,
+            cycle,
+            service,
+            choosing: Choosing::default(),
+        });
+        let network = Network::of(disks, timed.phases.clone(), think)?.partly_served().beside(felt.beside);
+        found = network.with(processes)?;
+        found.throughput *= 1.0 - felt.still;
+        found.utilization = found.utilization * (1.0 - felt.still) + felt.busy;
+        throughput = Some(throughput.map_or(found.throughput, |old| f64::midpoint(old, found.throughput)));
     }
-    // The background work counts as busy time, too.
-    let behind = (found.throughput * of_disk).min(MOST_BEHIND);
-    let utilization = found.utilization * (1.0 - behind) + behind;
-    let response = f64::from(processes) / found.throughput * 1e3 - think;
-    Ok(Measures { utilization, response, queue: response * found.throughput / 1e3, ..found })
+    let throughput = throughput.unwrap_or_default();
+    let response = f64::from(processes) / throughput * 1e3 - think;
+    Ok(Measures { throughput, response, queue: response * throughput / 1e3, ..found })
 }
 
-/// The number of rounds, after which the background work matches the throughput.
+/// The number of rounds: each moves half way.
 const ROUNDS: usize = 30;
-/// The largest fraction of a disk's time that the background takes.
-const MOST_BEHIND: f64 = 0.95;
 
 /// Means of an array under Poisson arrivals; each disk is a queue of its own (M/G/1, Pollaczek and
 /// Khinchine).
-fn open(disks: u32, timed: &Timed, background: Background, gap: Delay) -> Result<Measures, Unmodelled> {
+fn open(disks: u32, timed: &Timed, later: Later, gap: Delay) -> Result<Measures, Unmodelled> {
     let Delay::Exponential(gap) = gap else { return Err(Unmodelled::Arrivals) };
     let rate = 1.0 / milliseconds(gap);
-    let accesses: f64 = timed.phases.iter().map(|phase| phase.visits * f64::from(phase.siblings)).sum();
+    let accesses = timed.accesses();
     let square = |phase: &Phase| {
         let weight = phase.visits * f64::from(phase.siblings) / accesses;
         weight * (phase.service * phase.service + phase.deviation * phase.deviation)
     };
     let squares: f64 = timed.phases.iter().map(square).sum();
-    let behind = rate * background.each_request / f64::from(disks);
+    let behind = rate * later.time() / f64::from(disks);
     let own = rate * timed.disk_time() / f64::from(disks);
     let utilization = own + behind;
     if utilization >= 1.0 {
         return Err(Unmodelled::Unstable(utilization));
     }
-    let left = 1.0 - behind;
     let each_disk = rate * accesses / f64::from(disks);
-    let wait = each_disk * squares / (left * left) / (2.0 * (1.0 - own / left));
-    let response: f64 = timed.phases.iter().map(|phase| phase.visits * (phase.last / left + wait)).sum();
+    let squares = each_disk * squares + rate * later.squares() / f64::from(disks);
+    let wait = squares / (2.0 * (1.0 - utilization));
+    let response: f64 = timed.phases.iter().map(|phase| phase.visits * (phase.last + wait)).sum();
     let throughput = rate * 1e3;
-    Ok(Measures { processes: 0, response, throughput, queue: response * rate, utilization })
-}
-
-/// Returns the phase on disks of which only the fraction `left` of the time is available.
-fn slower(phase: &Phase, left: f64) -> Phase {
-    let undisturbed = phase.undisturbed.map(|mut times| {
-        times.service /= left;
-        times.last /= left;
-        times
-    });
-    Phase {
-        service: phase.service / left,
-        deviation: phase.deviation / left,
-        last: phase.last / left,
-        undisturbed,
-        ..*phase
-    }
+    let (queue, at_disk) = (response * rate, utilization + each_disk * wait);
+    Ok(Measures { processes: 0, response, throughput, queue, at_disk, utilization })
 }
 
 fn milliseconds(time: Duration) -> f64 {

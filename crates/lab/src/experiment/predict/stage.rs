@@ -9,6 +9,8 @@ pub(super) enum Doing {
     Write,
     /// Writes to the sectors that the phase before has read.
     Rewrite,
+    /// The same, after an entry of the journal.
+    RewriteLater,
     Modify,
     /// Some disks only write; this fraction of them, in hundredths, reads and writes in one access.
     Mixed(u32),

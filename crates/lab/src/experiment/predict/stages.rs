@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use parlour_array::{Action, ExplainedOperation, accesses};
+use parlour_array::{Action, ExplainedOperation, RequestAccesses, accesses};
 use parlour_model::fork_join::Phase;
 use parlour_units::{Sector, Sectors, Slot};
 use parlour_workload::random::Random;
@@ -27,6 +27,11 @@ pub(super) struct Stages {
     pub(super) written: (f64, f64),
     pub(super) reads: bool,
     pub(super) writes: bool,
+    /// The fraction of requests that wait for an entry of the journal before they write, and the
+    /// mean length of their records, in blocks.
+    pub(super) recorded: (f64, f64),
+    /// The fraction of requests that are staged.
+    pub(super) staged: f64,
     /// Whether any request has several accesses to one disk in a phase.
     pub(super) joined: bool,
     /// For each member, a hash of the set of phases in which it takes part.
@@ -52,6 +57,8 @@ impl Stages {
             written: (0.0, 0.0),
             reads: false,
             writes: false,
+            recorded: (0.0, 0.0),
+            staged: 0.0,
             joined: false,
             taken_part: vec![0; usize::from(prepared.geometry.members())],
             looked_at: 0,
@@ -62,8 +69,9 @@ impl Stages {
                 stages.add(prepared, ask)?;
             }
         }
-        let (part, blocks) = stages.written;
-        stages.written.1 = if part > 0.0 { blocks / part } else { 0.0 };
+        for (part, blocks) in [&mut stages.written, &mut stages.recorded] {
+            *blocks = if *part > 0.0 { *blocks / *part } else { 0.0 };
+        }
         Ok(stages)
     }
 
@@ -101,13 +109,19 @@ impl Stages {
             }
         }
         let how = (&prepared.tuning, prepared.simulated);
-        let plans = accesses(&prepared.geometry, how, operation, at, length)?;
-        let phases = plans.iter().map(Vec::len).max().unwrap_or(0);
+        let RequestAccesses { plans, is_staged } = accesses(&prepared.geometry, how, operation, at, length)?;
+        let phases = plans.iter().map(|plan| plan.phases.len()).max().unwrap_or(0);
+        let recorded = plans.iter().filter_map(|plan| plan.recorded);
+        let records = recorded.fold(None, |sum, length| Some(sum.unwrap_or(0.0) + length.get() as f64));
+        if let Some(records) = records {
+            self.recorded = (self.recorded.0 + part, self.recorded.1 + part * records);
+        }
+        self.staged += if is_staged { part } else { 0.0 };
         let mut before: Vec<(Slot, Sector)> = Vec::new();
         for phase in 0..phases {
             let actions: Vec<Action<Slot>> =
-                plans.iter().filter_map(|plan| plan.get(phase)).flatten().copied().collect();
-            let Some(stage) = self.stage(&actions, &before) else { continue };
+                plans.iter().filter_map(|plan| plan.phases.get(phase)).flatten().copied().collect();
+            let Some(stage) = self.stage(&actions, (&before, records.is_some())) else { continue };
             *self.visits.entry(stage).or_default() += part;
             before = actions.iter().filter_map(place).collect();
         }
@@ -115,7 +129,11 @@ impl Stages {
     }
 
     /// Summarizes the accesses of a phase. Returns `None` if there are none.
-    fn stage(&mut self, actions: &[Action<Slot>], before: &[(Slot, Sector)]) -> Option<Stage> {
+    fn stage(
+        &mut self,
+        actions: &[Action<Slot>],
+        (before, is_recorded): (&[(Slot, Sector)], bool),
+    ) -> Option<Stage> {
         let mut blocks: BTreeMap<Slot, u64> = BTreeMap::new();
         let (mut count, mut read, mut modified, mut again) = (0_u64, 0, 0, 0);
         for action in actions {
@@ -142,6 +160,7 @@ impl Stages {
             () if read == count => Doing::Read,
             () if modified == count => Doing::Modify,
             () if modified > 0 => Doing::Mixed((modified * 100 / count) as u32),
+            () if again == count && is_recorded => Doing::RewriteLater,
             () if again == count => Doing::Rewrite,
             () => Doing::Write,
         };
@@ -150,7 +169,7 @@ impl Stages {
     }
 
     /// Returns the phases with their times.
-    pub(super) fn timed(&self, mut clock: Clock<'_>) -> Result<Timed, Unmodelled> {
+    pub(super) fn timed(&self, clock: &mut Clock<'_>) -> Result<Timed, Unmodelled> {
         let in_step = self.in_step();
         let mut timed = Timed { phases: Vec::new(), parts: Vec::new() };
         for (stage, visits) in &self.visits {
@@ -170,6 +189,18 @@ pub(super) struct Timed {
 }
 
 impl Timed {
+    /// The number of accesses of a request.
+    pub(super) fn accesses(&self) -> f64 {
+        self.phases.iter().map(|phase| phase.visits * f64::from(phase.siblings)).sum()
+    }
+
+    /// The number of disks that a request needs: those whose sectors it reads and then writes count
+    /// once.
+    pub(super) fn needed(&self) -> f64 {
+        let once = self.phases.iter().filter(|phase| phase.undisturbed.is_none());
+        once.map(|phase| phase.visits * f64::from(phase.siblings)).sum()
+    }
+
     /// The disk time of a request in milliseconds, summed over all disks.
     pub(super) fn disk_time(&self) -> f64 {
         self.phases.iter().map(|phase| phase.visits * f64::from(phase.siblings) * phase.service).sum()

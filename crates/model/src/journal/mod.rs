@@ -1,0 +1,125 @@
+//! An array whose writes wait for an entry of a journal on its members.
+//!
+//! A closed network of queues as in [`fork_join`](crate::fork_join), in which entries are
+//!
+//! - a *delay* of each write: the time until a lane is free ([`lanes`]), and that of the entry,
+//! - *other accesses* of the disks: an entry is written once for all writes that share it, on the
+//!   disks that have the least to do ([`choice`]).
+//!
+//! Both follow from the throughput, and the throughput from them: [`write_through`] and
+//! [`write_back`] look for the fixed point. What is written later to logs and parity comes in
+//! [bursts](crate::bursts). Times are in ms, and throughputs in requests a second.
+
+pub mod choice;
+mod drive;
+pub mod lanes;
+mod write_back;
+mod write_through;
+
+pub use drive::Drive;
+use drive::Order;
+pub use write_back::{Staging, write_back};
+pub use write_through::{Writes, write_through};
+
+use crate::fork_join::Beside;
+use choice::Choice;
+use lanes::{Shared, shared};
+
+/// A stream of entries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stream {
+    /// The number of lanes.
+    pub lanes: u32,
+    /// The number of disks to which each entry goes.
+    pub copies: u32,
+    /// The most writes of an entry.
+    pub most: f64,
+    /// The transfer of an entry with one write, and what each further one adds.
+    pub transfer: (f64, f64),
+}
+
+/// What entries find at the disks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Load {
+    disks: u32,
+    /// The part of the time for which a disk is busy, and the mean number of its accesses.
+    busy: f64,
+    queue: f64,
+    /// The mean time of an access, and what of one that is under way is over.
+    served: f64,
+    over: f64,
+    /// The fraction of accesses that are entries.
+    entries: f64,
+    /// The places of the others.
+    order: Order,
+}
+
+/// The entries of a stream, in the mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Entries {
+    /// The writes of an entry.
+    writes: f64,
+    /// From a write until its entry is durable.
+    delay: f64,
+    /// From when an entry begins until it is durable.
+    taken: f64,
+    /// The time of each disk for it; and with the time for which it waits there.
+    service: f64,
+    at_disk: f64,
+    /// The probability that it waits for another access.
+    behind: f64,
+}
+
+impl Entries {
+    /// What they are to other accesses, if `begun` of them come to each disk in a ms.
+    fn beside(&self, begun: f64) -> Beside {
+        Beside {
+            busy: begun * self.service,
+            // Their times vary as much as a revolution: about as the third of their mean.
+            work: begun * (self.at_disk - self.service * 0.45) * self.service,
+            ordered: 0.0,
+            accesses: begun,
+        }
+    }
+
+    fn half_way(self, to: Entries) -> Entries {
+        Entries {
+            writes: f64::midpoint(self.writes, to.writes),
+            delay: f64::midpoint(self.delay, to.delay),
+            taken: f64::midpoint(self.taken, to.taken),
+            service: f64::midpoint(self.service, to.service),
+            at_disk: f64::midpoint(self.at_disk, to.at_disk),
+            behind: f64::midpoint(self.behind, to.behind),
+        }
+    }
+}
+
+impl Stream {
+    /// The entries of writes that come at `rate`. `before` is what they were when `load` was found.
+    fn entries(&self, drive: &Drive, rate: f64, load: Load, before: Entries) -> Entries {
+        self.shared_by(shared(self.lanes, rate, before.taken), drive, load)
+    }
+
+    /// The entries of writes that share them so.
+    fn shared_by(&self, shared: Shared, drive: &Drive, load: Load) -> Entries {
+        let writes = shared.writes.min(self.most);
+        let Load { disks, queue, entries, order, .. } = load;
+        let chosen = Choice { disks, copies: self.copies, queue, entries }.chosen();
+        let seek = drive.seek_of_nearest(order, self.copies, chosen.equal, entries);
+        let transfer = self.transfer.0 + self.transfer.1 * (writes - 1.0);
+        let copies = f64::from(self.copies);
+        // The last of several has the longest wait for its sectors.
+        let last = drive.revolution * copies / (copies + 1.0);
+        let ahead = (chosen.ahead * load.served - chosen.busy * load.over).max(0.0);
+        let taken = ahead + seek + last + transfer;
+        let service = seek + drive.revolution / 2.0 + transfer;
+        Entries {
+            writes,
+            delay: shared.wait + taken,
+            taken,
+            service,
+            at_disk: ahead + service,
+            behind: chosen.busy,
+        }
+    }
+}

@@ -13,7 +13,7 @@ use std::thread;
 use parlour_array::organization::{LayoutChoice, NAMED, NamedOrganization, Organization};
 use parlour_fault::{Coverage, Fault, Limits, Report, State, is_promised, run};
 
-const SEEDS: u64 = 20_000;
+const SEEDS: u64 = 12_000;
 
 /// Runs `count` seeds from `first` on all cores.
 fn run_all(first: u64, count: u64, limits: &Limits) -> Vec<Report> {

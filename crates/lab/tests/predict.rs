@@ -152,6 +152,7 @@ fn what_a_journal_on_members_does_not_have_is_refused() {
     let cases = [
         ("journal.devices=2", "journal.devices: "),
         ("workload.reads=0.5", "workload.reads: "),
+        ("workload.size={ exponential = \"16KiB\" }", "workload.size: "),
         ("workload={ rate = 10, reads = 0.0, size = \"2KiB\" }", "workload.rate: "),
     ];
     for (set, expected) in cases {

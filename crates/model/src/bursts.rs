@@ -85,9 +85,12 @@ impl Later {
         self.bursts.iter().map(|burst| burst.often * burst.disks * burst.each.powi(2)).sum()
     }
 
-    /// What they are to processes.
+    /// What they are to processes: nothing, while these request nothing.
     pub fn felt(&self, by: Population) -> Felt {
         let mut felt = Felt::default();
+        if by.rate <= 0.0 {
+            return felt;
+        }
         for burst in &self.bursts {
             let begun = by.rate * burst.often;
             let meets = (by.needed * burst.disks / by.disks).clamp(1e-9, 1.0);
@@ -146,6 +149,15 @@ mod tests {
         // As with open arrivals: of 0.01 a ms, each has 50 ms² of waiting, which one in 500 ms
         // meets.
         assert!((still - 0.01 * 50.0 / 500.0).abs() < 1e-5, "{still}");
+    }
+
+    #[test]
+    fn without_requests_there_are_no_bursts() {
+        let later = Later { bursts: vec![Burst { often: 0.1, disks: 1.0, each: 10.0 }] };
+        let choosing = Choosing::default();
+        let by =
+            Population { rate: 0.0, disks: 10.0, needed: 1.0, cycle: f64::INFINITY, service: 1.0, choosing };
+        assert_eq!(later.felt(by), Felt::default());
     }
 
     #[test]

@@ -383,9 +383,7 @@ impl Seen {
     fn by(self, phase: &Phase) -> f64 {
         if phase.siblings == 1 { self.rest } else { self.whole }
     }
-}
 
-impl Seen {
     /// The mean time for which an access of this phase waits, if siblings wait independently, each
     /// for an exponential time: the longest of k such times is the sum of 1 to 1/k of their mean.
     fn apart(self, phase: &Phase) -> f64 {

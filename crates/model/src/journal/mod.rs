@@ -70,13 +70,16 @@ struct Entries {
     behind: f64,
 }
 
+/// What is over, in the mean, of an entry that is in service: (1 - c²) / 2 of its time. The
+/// variation c is that of a revolution, a third of the time.
+const OVER: f64 = (1.0 - 1.0 / 9.0) / 2.0;
+
 impl Entries {
     /// What they are to other accesses, if `begun` of them come to each disk in a ms.
     fn beside(&self, begun: f64) -> Beside {
         Beside {
             busy: begun * self.service,
-            // Their times vary as much as a revolution: about as the third of their mean.
-            work: begun * (self.at_disk - self.service * 0.45) * self.service,
+            work: begun * (self.at_disk - self.service * OVER) * self.service,
             ordered: 0.0,
             accesses: begun,
         }

@@ -10,6 +10,9 @@ use super::refused::Unmodelled;
 use super::stages::{Stages, Timed};
 use crate::experiment::prepared::Prepared;
 
+/// Sums of parts may differ by as much.
+const ROUNDING: f64 = 1e-9;
+
 /// The most writes of an entry.
 const MOST: f64 = 256.0;
 
@@ -38,6 +41,10 @@ impl Journal {
         if stages.reads && stages.staged > 0.0 {
             let what = "reads among writes that are staged are not modelled";
             return Err(Unmodelled::Key { key: "workload.reads", what });
+        }
+        if stages.staged > 0.0 && stages.staged < (1.0 - ROUNDING) * stages.written.0 {
+            let what = "writes of which only some are staged are not modelled";
+            return Err(Unmodelled::Key { key: "workload.size", what });
         }
         let (drive, records) = stream(geometry, CommitPart::Records, blocks, clock)?;
         let writes = if stages.staged > 0.0 {

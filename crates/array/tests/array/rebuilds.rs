@@ -1,0 +1,131 @@
+//! Several members are rebuilt at once, each from its own frontier.
+
+use crate::common::{Random, SEED, Setup, World, payload};
+use parlour_array::{Event, Repair};
+use parlour_units::{Member, Slot};
+
+/// Members of two pairs of copies, of which one each may be lost.
+const LOST: [u16; 2] = [0, 2];
+
+fn setup() -> Setup {
+    let mut setup = Setup::named("raid10", 4);
+    setup.tuning.checkpoint = parlour_units::Sectors::new(256);
+    setup
+}
+
+/// An array with content that has lost two members, and the content.
+fn degraded(setup: &Setup) -> (World, Vec<u8>) {
+    let mut world = World::new(setup, SEED);
+    world.settle();
+    let content = payload(&mut Random(SEED), world.capacity());
+    assert_eq!(world.write_now(0, &content), Ok(()));
+    for slot in LOST {
+        world.array.fail(world.now, Slot::new(slot)).expect("its copy is left");
+        world.drain();
+    }
+    (world, content)
+}
+
+fn states(world: &World) -> Vec<&'static str> {
+    world.array.status().members.iter().map(|member| member.state).collect()
+}
+
+fn is_whole(mut world: World, content: &[u8]) {
+    assert_eq!(states(&world), ["active"; 4]);
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+    assert!(world.read_now(0, world.capacity()).expect("it can be read") == content);
+}
+
+#[test]
+fn replacements_of_two_members_are_rebuilt_at_once() {
+    let (mut world, content) = degraded(&setup());
+    LOST.into_iter().for_each(|slot| world.replace(slot));
+    assert_eq!(states(&world), ["rebuilding", "active", "rebuilding", "active"]);
+    let total = world.array.geometry().layout().stripes() * 2;
+    assert_eq!(world.array.status().rebuild.map(|task| task.total), Some(total), "both are counted");
+    world.settle();
+    is_whole(world, &content);
+}
+
+#[test]
+fn spares_take_the_slots_of_two_members() {
+    let (mut world, content) = degraded(&setup());
+    world.add_spare();
+    assert_eq!(states(&world), ["rebuilding", "active", "failed", "active"]);
+    world.add_spare();
+    assert_eq!(states(&world), ["rebuilding", "active", "rebuilding", "active"]);
+    world.settle();
+    is_whole(world, &content);
+}
+
+#[test]
+fn each_rebuild_goes_on_at_its_own_frontier() {
+    let (mut world, content) = degraded(&setup());
+    let stripes = world.array.geometry().layout().stripes();
+    world.replace(LOST[0]);
+    // The first is far ahead of the second when the array is stopped.
+    world.settle_until(|world| world.array.status().rebuild.is_some_and(|task| task.done * 4 > stripes * 3));
+    world.replace(LOST[1]);
+    let mut world = world.restart();
+    let task = world.array.status().rebuild.expect("they go on");
+    assert!(task.done * 4 > stripes * 3 - 64 && task.done < stripes, "{task:?} of {stripes}");
+    world.settle();
+    is_whole(world, &content);
+}
+
+#[test]
+fn a_member_that_fails_in_its_rebuild_leaves_the_other_rebuild_alone() {
+    let (mut world, content) = degraded(&setup());
+    LOST.into_iter().for_each(|slot| world.replace(slot));
+    world.array.fail(world.now, Slot::new(LOST[0])).expect("its copy is left");
+    world.drain();
+    world.settle();
+    assert_eq!(states(&world), ["failed", "active", "active", "active"]);
+    let done = |event: &&Event| matches!(event, Event::RebuildDone { slot } if slot.get() == LOST[1]);
+    assert_eq!(world.events.iter().filter(done).count(), 1);
+    world.replace(LOST[0]);
+    world.settle();
+    is_whole(world, &content);
+}
+
+#[test]
+fn a_failed_member_is_removed_once() {
+    let (mut world, _) = degraded(&setup());
+    let member = world.array.remove(world.now, Slot::new(LOST[1])).expect("it has failed");
+    assert_eq!(member, Some(Member::new(LOST[1])));
+    assert_eq!(world.array.remove(world.now, Slot::new(LOST[1])), Ok(None));
+}
+
+#[test]
+fn a_spare_that_fails_is_dropped_and_the_others_stay() {
+    let mut world = World::new(&setup(), SEED);
+    world.settle();
+    (0..3).for_each(|_| world.add_spare());
+    world.settle();
+    let second = world.disks.len() - 2;
+    world.disks[second].dead = true;
+    // (A new spare is recorded on all members.)
+    world.add_spare();
+    world.settle();
+    let dropped = |event: &&Event| matches!(event, Event::SpareDropped { .. });
+    assert_eq!(world.events.iter().filter(dropped).count(), 1);
+    assert_eq!(world.array.status().spares.len(), 3);
+}
+
+/// Regression test. A member that was rebuilt stayed so until all others were rebuilt as well.
+#[test]
+fn a_member_that_is_rebuilt_becomes_active_while_another_is_rebuilt() {
+    let (mut world, content) = degraded(&setup());
+    let stripes = world.array.geometry().layout().stripes();
+    world.replace(LOST[0]);
+    world.settle_until(|world| world.array.status().rebuild.is_some_and(|task| task.done * 4 > stripes * 3));
+    world.replace(LOST[1]);
+    world.settle_until(|world| states(world)[usize::from(LOST[0])] == "active");
+    assert_eq!(states(&world), ["active", "active", "rebuilding", "active"]);
+    world.array.fail(world.now, Slot::new(1)).expect("its copy is rebuilt");
+    world.drain();
+    world.settle();
+    world.replace(1);
+    world.settle();
+    is_whole(world, &content);
+}

@@ -36,7 +36,7 @@ pub(crate) enum TestError {
 
 /// Tests that mostly wait: for other programs, for disks, for processes that are killed. They need
 /// little processor time.
-const WAITING: [&str; 5] = ["clients", "filesystem", "killed", "serving", "two_servers"];
+const WAITING: [&str; 6] = ["clients", "filesystem", "hanging", "killed", "serving", "two_servers"];
 
 /// Tests that boot the lab's kernel. They mostly wait as well, but the kernel has to be built
 /// first.

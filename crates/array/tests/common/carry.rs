@@ -199,7 +199,7 @@ impl World {
             return;
         }
         if disk.stable.is_some() {
-            disk.cache.push((at.get(), bytes.to_vec(), durable));
+            disk.note_write(at.get(), bytes, durable);
             disk.compact();
         }
         disk.writes += 1;

@@ -25,8 +25,9 @@ pub struct Disk {
     pub stutters: BTreeMap<u64, u32>,
     pub identity: Identity,
     pub writes: u64,
-    /// The stable image, if there is a volatile cache, and the writes since (at, bytes, durable).
-    pub stable: Option<Vec<u8>>,
+    /// If there is a volatile cache: what is stable in the sectors that were written since, and
+    /// these writes (at, bytes, durable).
+    pub stable: Option<BTreeMap<u64, Vec<u8>>>,
     pub cache: Vec<(u64, Vec<u8>, bool)>,
     pub base: usize,
     pub flush_fails: bool,
@@ -51,9 +52,24 @@ impl Disk {
         clear && self.can_read(at, length)
     }
 
+    /// From now on the disk has a volatile cache. All that was written before is stable.
     pub fn volatile(&mut self) {
-        self.stable = Some(self.bytes.clone());
+        self.stable = Some(BTreeMap::new());
+        self.base += self.cache.len();
+        self.cache.clear();
     }
+
+    /// A write goes to the cache, if there is one: what it overwrites is kept. It is carried out
+    /// after that, or not.
+    pub fn note_write(&mut self, at: u64, bytes: &[u8], durable: bool) {
+        let Some(stable) = &mut self.stable else { return };
+        for sector in at..at + bytes.len() as u64 / 512 {
+            let start = sector as usize * 512;
+            stable.entry(sector).or_insert_with(|| self.bytes[start..start + 512].to_vec());
+        }
+        self.cache.push((at, bytes.to_vec(), durable));
+    }
+
     pub fn flush(&mut self, cap: usize) {
         if self.stable.is_none() {
             return;
@@ -68,24 +84,28 @@ impl Disk {
         let n = self.cache.iter().take_while(|e| e.2).count();
         let stable = self.stable.as_mut().unwrap();
         for (at, bytes, _) in self.cache.drain(..n) {
-            let at = at as usize * 512;
-            stable[at..at + bytes.len()].copy_from_slice(&bytes);
+            for (sector, content) in (at..).zip(bytes.chunks(512)) {
+                stable.insert(sector, content.to_vec());
+            }
         }
         self.base += n;
+        if self.cache.is_empty() {
+            stable.clear();
+        }
     }
     /// A power cut: each sector of each write that is not flushed may be there or not.
     pub fn power_loss(&mut self, random: &mut Random, keep: u64) {
-        let mut image = self.stable.take().unwrap();
+        let mut stable = self.stable.replace(BTreeMap::new()).unwrap();
         for (at, bytes, durable) in self.cache.drain(..) {
-            for (i, sector) in bytes.chunks(512).enumerate() {
+            for (sector, content) in (at..).zip(bytes.chunks(512)) {
                 if durable || random.below(4) < keep {
-                    let at = (at as usize + i) * 512;
-                    image[at..at + 512].copy_from_slice(sector);
+                    stable.insert(sector, content.to_vec());
                 }
             }
         }
+        for (sector, content) in stable {
+            self.bytes[sector as usize * 512..][..512].copy_from_slice(&content);
+        }
         self.base = 0;
-        self.bytes = image;
-        self.volatile();
     }
 }

@@ -98,6 +98,11 @@ pub(in crate::log) struct Ring {
     /// The entries that must not be overwritten, oldest first: each with its number and its start.
     /// They count, or would be found after a crash, or are the last one.
     standing: VecDeque<(u64, u64)>,
+    /// What the newest entry that was found counts on, though it counts no more: a number, and
+    /// where it starts. It must not be overwritten before this lane has an entry of this session,
+    /// because until then that entry may be the newest again, without those that forget it. Nor if
+    /// entries after that number are not forgotten.
+    floor: Option<(u64, u64)>,
     /// The number of the last entry that was written; 0 where there is none.
     last: u64,
     /// The slots on whose members that entry stands.
@@ -166,12 +171,9 @@ impl Ring {
             landed: None,
         });
         let entries: VecDeque<Entry> = entries.collect();
-        // What the newest entry that was found counts on must not be torn before this session has
-        // an entry, whether it counts any more or not: until then that entry may be the newest
-        // again, without those that forget it.
         let before = entries.front().map_or(last, |oldest| oldest.number.saturating_sub(1));
-        let mut standing = VecDeque::from([(before, found.floor.min(head))]);
-        standing.extend(entries.iter().map(|entry| (entry.number, entry.at)));
+        let floor = Some((before, found.floor.min(head)));
+        let standing = entries.iter().map(|entry| (entry.number, entry.at)).collect();
         Ring {
             length: length.get(),
             block: block.get(),
@@ -180,6 +182,7 @@ impl Ring {
             last_slots: found.entries.last().map_or_else(Vec::new, |entry| entry.slots.clone()),
             entries,
             standing,
+            floor,
             writing: None,
             fresh: true,
             reserved: Sectors::ZERO,
@@ -250,7 +253,11 @@ impl Ring {
 
     /// Whether an empty entry would make room, if entries before `oldest` are forgotten.
     pub(super) fn lags(&self, oldest: u64) -> bool {
-        self.standing.front().is_some_and(|(number, at)| *number < oldest && *at < self.head)
+        let forgotten = |(number, at): &(u64, u64)| *number < oldest && *at < self.head;
+        match self.floor {
+            Some((_, at)) => at < self.head,
+            None => self.standing.front().is_some_and(forgotten),
+        }
     }
 
     /// Whether space for an entry of `length` can be reserved.
@@ -317,6 +324,7 @@ impl Ring {
         let writing = self.writing.take().expect("an entry was on its way");
         if whole && !writing.lost {
             (self.last, self.fresh, self.owes) = (writing.number, false, false);
+            self.floor = None;
             self.refuses_marks = false;
             self.last_slots = writing.slots;
             return Some(writing.tail);
@@ -334,7 +342,8 @@ impl Ring {
     /// apart from the last one, which shows where the ring goes on.
     pub(super) fn settle(&mut self, tail: u64) {
         let is_over = |(number, _): &(u64, u64)| *number < tail && *number != self.last;
-        while self.standing.front().is_some_and(is_over) {
+        self.floor = self.floor.filter(|floor| !is_over(floor));
+        while self.floor.is_none() && self.standing.front().is_some_and(is_over) {
             self.standing.pop_front();
         }
     }
@@ -354,7 +363,7 @@ impl Ring {
         let wraps = at + length > self.length;
         let restarts = self.entries.is_empty() && !self.fresh;
         let first = if restarts || wraps { around } else { self.head };
-        let floor = self.standing.front().map_or(self.head, |(_, at)| *at);
+        let floor = self.floor.as_ref().or(self.standing.front()).map_or(self.head, |(_, at)| *at);
         let fits = |start: &u64| start + length - floor <= most;
         let behind = (!wraps).then_some(self.head);
         Some(first).filter(fits).or(behind.filter(fits))

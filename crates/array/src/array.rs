@@ -16,10 +16,12 @@ use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Sector, Sectors};
 
 use crate::buffer::{BufferId, Part, Slice};
+use crate::core::Core;
 use crate::effect::{Action, Effect, EffectId, Outcome};
 use crate::geometry::Geometry;
 use crate::layout::Location;
 use crate::mode::Mode;
+use crate::plan::Step;
 use crate::request::{Completion, Request};
 use crate::rooms::Rooms;
 use crate::status::Event;
@@ -136,6 +138,32 @@ impl Array {
     /// float.
     pub fn current_location(&self, home: Location) -> Location {
         self.rooms.core.cx.roster.current_location(home)
+    }
+
+    /// Whether the job of this read writes to the same place next, as soon as its record is durable
+    /// on journal devices: an arm that waits there for a turn of the platters saves an access. For
+    /// simulations with combined accesses ([`Simulated::combined`](crate::Simulated)). Must be
+    /// called before the read is answered.
+    ///
+    /// Nothing depends on it: if the arm does not wait, or not long enough, the write is an access
+    /// of its own.
+    pub fn is_written_next(&self, effect: EffectId) -> bool {
+        let Core { cx, durable, logs, .. } = &self.rooms.core;
+        if !cx.simulated.combined || !logs.take_entries_on_devices(cx, durable) {
+            return false;
+        }
+        let Some(id) = cx.jobs.of_effect(effect) else { return false };
+        let plan = &cx.jobs.get(id).plan;
+        let Action::Read { member, at, length } = plan.steps[effect.step() as usize].action else {
+            return false;
+        };
+        let writes = |step: &Step| match step.action {
+            Action::Write { member: other, at: start, length: long, .. } => {
+                (other, start, long) == (member, at, length)
+            }
+            _ => false,
+        };
+        plan.commit_before.is_some() && plan.steps.iter().any(writes)
     }
 
     /// The places on its member to which the unit of an [`Action::Float`] may be written, in the

@@ -47,8 +47,9 @@ pub struct Simulated {
     /// Whether a small write reads the old data and writes the new data in the same access, and
     /// likewise for parity ([`Action::ReadModifyWrite`](crate::Action::ReadModifyWrite); Stodolsky
     /// §3, footnote 4). The access to the parity follows that to the data if it needs the old data
-    /// (footnote 9). It has no effect with `journal`, where the records have to be written between
-    /// reading and writing.
+    /// (footnote 9). With `journal` the records have to be written between reading and writing:
+    /// there it has an effect only where journal devices take them, and the driver lets the arm
+    /// wait ([`Array::is_written_next`](crate::Array::is_written_next)).
     pub combined: bool,
     /// Whether old data counts as known and is not read (Stodolsky §3: the data is "cached").
     /// Parity is still read. The array does not really know the data but uses zeroes: results of

@@ -23,6 +23,9 @@ pub struct Member {
     queue: Queue<Effect>,
     /// The access that each unit is serving.
     serving: Vec<Option<Serving>>,
+    held: Option<Hold>,
+    /// The number of holds so far.
+    holds: u32,
     people_first: bool,
     string: Option<u16>,
     dead: bool,
@@ -65,6 +68,23 @@ pub(crate) struct Serving {
     pub(crate) effect: Effect,
     /// The position that the drive chose for a floating write.
     pub(crate) placed: Option<Sector>,
+}
+
+/// The arm waits where it has read, because the same job writes there next. All other accesses wait
+/// in the queue meanwhile.
+#[derive(Clone, Copy, Debug)]
+struct Hold {
+    number: u32,
+    at: Sector,
+    length: Sectors,
+    since: Instant,
+}
+
+impl Hold {
+    fn is_for(&self, effect: Effect) -> bool {
+        let writes = matches!(effect.action, Action::Write { .. });
+        writes && effect.action.range() == Some((self.at, self.length))
+    }
 }
 
 /// Totals of a member.
@@ -139,6 +159,8 @@ impl Member {
             server,
             queue,
             serving: vec![None; units],
+            held: None,
+            holds: 0,
             people_first: false,
             string: None,
             dead: false,
@@ -225,7 +247,7 @@ impl Member {
         bus: Option<&mut Line>,
         positions: impl FnOnce(EffectId) -> S,
     ) -> Option<Begun> {
-        if let Some(unit) = self.serving.iter().position(Option::is_none) {
+        if let Some(unit) = self.free_unit(now, effect) {
             return Some(self.serve(now, unit, effect, bus, positions));
         }
         let cylinder = match &self.server {
@@ -238,6 +260,42 @@ impl Member {
         let class = u8::from(self.people_first && !waited_for);
         self.queue.push(Waiting { access: effect, cylinder, since: now, class });
         None
+    }
+
+    /// The unit that serves `effect` at once, if there is one.
+    fn free_unit(&mut self, now: Instant, effect: Effect) -> Option<usize> {
+        if self.held.is_some_and(|hold| !hold.is_for(effect)) {
+            return None;
+        }
+        self.end_hold(now);
+        self.serving.iter().position(Option::is_none)
+    }
+
+    /// The arm waits where it has read: until the platters have turned once, and the place is
+    /// passed again. Returns the number of this wait, and when it ends. A drive without mechanics
+    /// does not wait.
+    pub(crate) fn hold(&mut self, now: Instant, effect: Effect) -> Option<(u32, Instant)> {
+        let Server::Mechanical(drive) = &self.server else { return None };
+        let (at, length) = effect.action.range()?;
+        self.holds += 1;
+        self.held = Some(Hold { number: self.holds, at, length, since: now });
+        Some((self.holds, now + drive.mechanics().spindle.revolution))
+    }
+
+    /// The wait with this number ends. Returns whether it had not ended before: then the next
+    /// access can begin.
+    pub(crate) fn let_go(&mut self, now: Instant, number: u32) -> bool {
+        let waits = self.held.is_some_and(|hold| hold.number == number);
+        if waits {
+            self.end_hold(now);
+        }
+        waits
+    }
+
+    fn end_hold(&mut self, now: Instant) {
+        if let Some(hold) = self.held.take() {
+            self.tally.busy = self.tally.busy + now.since(hold.since);
+        }
     }
 
     /// A unit has completed its access. Returns the access.
@@ -451,6 +509,49 @@ mod tests {
         };
         assert!(took(false) < Duration::from_millis(2), "{}", took(false));
         assert!(took(true) > Duration::from_millis(4), "{}", took(true));
+    }
+
+    fn read(number: u64, at: u64) -> Effect {
+        let place = parlour_units::Member::new(0);
+        let action = Action::Read { member: place, at: Sector::new(at), length: Sectors::new(8) };
+        Effect { action, ..write(number, Class::Foreground, false) }
+    }
+
+    /// A member whose arm waits where it has read what `write` writes, while another access waits.
+    fn held() -> (Member, Instant, u32, Instant) {
+        let mut member = member("ibm-0661");
+        let begun = member.take(Instant::ZERO, read(1, 600_000), None, no_positions).expect("it is idle");
+        assert!(member.take(Instant::ZERO, read(2, 0), None, no_positions).is_none());
+        let done = member.done(begun.at, begun.unit);
+        let (number, until) = member.hold(begun.at, done.effect).expect("it has platters");
+        (member, begun.at, number, until)
+    }
+
+    #[test]
+    fn what_an_arm_waits_for_comes_before_what_waits_and_takes_a_turn() {
+        let (mut member, read, number, until) = held();
+        let shortly = read + Duration::from_micros(300);
+        let begun = member.take(shortly, write(3, Class::Foreground, false), None, no_positions);
+        let begun = begun.expect("the arm waits for it");
+        assert!(begun.at <= until, "a turn after it was read: {:?}, {until:?}", begun.at);
+        assert_eq!(member.done(begun.at, begun.unit).effect.id.get(), 3);
+        assert!(!member.let_go(until, number), "it waits no more");
+        assert_eq!(member.tally().busy, begun.at.since(Instant::ZERO), "an arm that waits is busy");
+        assert!(member.go_on(begun.at, 0, None, no_positions).is_some());
+    }
+
+    #[test]
+    fn an_arm_does_not_wait_longer_than_a_turn() {
+        let (mut member, read, number, until) = held();
+        assert_eq!(until.since(read), Duration::from_micros(13_900));
+        assert!(member.take(read, read_elsewhere(), None, no_positions).is_none(), "others wait");
+        assert!(member.let_go(until, number));
+        let next = member.go_on(until, 0, None, no_positions).expect("two wait");
+        assert_eq!(member.done(next.at, next.unit).effect.id.get(), 2);
+    }
+
+    fn read_elsewhere() -> Effect {
+        read(4, 1_000)
     }
 
     #[test]

@@ -52,6 +52,8 @@ enum Next {
     Done { volume: u16, member: u16, unit: u16 },
     /// The data that a unit has read may cross its bus.
     Crosses { volume: u16, member: u16, unit: u16 },
+    /// An arm has waited for a turn of the platters.
+    LetGo { volume: u16, member: u16, number: u32 },
     /// The processors have finished an access.
     Issued(u32),
     /// The processors have finished a request.
@@ -385,6 +387,7 @@ impl World {
                 let begun = drive.cross(self.now, unit, bus);
                 self.follow(begun, volume, member);
             }
+            Next::LetGo { volume, member, number } => self.let_go(volume, member, number),
             Next::Issued(slot) => {
                 let issued = self.issuing[slot as usize].take();
                 let (volume, effect) = issued.expect("the processors are done with what they began");
@@ -433,12 +436,35 @@ impl World {
             }
             _ => Outcome::Done,
         };
+        let read = matches!((effect.action, &outcome), (Action::Read { .. }, Outcome::Done));
+        let holds = read && units && array.get().is_written_next(effect.id);
         // Reported before the next access begins, because that may float, and depends on the
         // current positions of units.
         array.complete(self.now, effect.id, outcome);
+        match holds.then(|| drive.hold(self.now, effect)).flatten() {
+            Some((number, until)) => self.expect(until, Next::LetGo { volume, member, number }),
+            None => self.go_on(volume, member, unit),
+        }
+    }
+
+    /// A free unit of a member takes the next access from the queue.
+    fn go_on(&mut self, volume: u16, member: u16, unit: u16) {
+        let Volume { array, members, .. } = &mut self.volumes[usize::from(volume)];
+        let drive = &mut members[usize::from(member)];
         let line = bus(&mut self.machine, drive);
         if let Some(next) = drive.go_on(self.now, unit, line, |id| array.get().free_positions(id)) {
             self.follow(next, volume, member);
+        }
+    }
+
+    /// An arm has waited for a turn of the platters.
+    fn let_go(&mut self, volume: u16, member: u16, number: u32) {
+        let members = &mut self.volumes[usize::from(volume)].members;
+        // (A drive without mechanics does not wait, and one with has one unit.)
+        let waits = members.get_mut(usize::from(member)).is_some_and(|drive| drive.let_go(self.now, number));
+        if waits {
+            self.go_on(volume, member, 0);
+            self.drain(usize::from(volume));
         }
     }
 

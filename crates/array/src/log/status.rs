@@ -24,6 +24,13 @@ impl Logs {
         })
     }
 
+    /// Whether the next entry goes to journal devices.
+    pub(crate) fn take_entries_on_devices(&self, cx: &Context, durable: &Durable) -> bool {
+        let Some(log) = &self.commits.streams else { return false };
+        let next = places(cx, durable, &log.full);
+        next.first().is_some_and(|slot| cx.geometry.is_for_journal(*slot))
+    }
+
     /// The state of the commit log, if there is one.
     pub(crate) fn journal_status(&self, cx: &Context, durable: &Durable) -> Option<JournalStatus> {
         let log = self.commits.streams.as_ref()?;
@@ -39,9 +46,8 @@ impl Logs {
                 content: stream.content,
             }
         };
-        let next = places(cx, durable, &log.full);
         Some(JournalStatus {
-            on_devices: next.first().is_some_and(|slot| cx.geometry.is_for_journal(*slot)),
+            on_devices: self.take_entries_on_devices(cx, durable),
             streams: log.all().iter().zip(["records", "intents", "writes"]).map(stream).collect(),
         })
     }

@@ -53,6 +53,17 @@ pub enum AdminError {
     /// The array has as many spares as it can record.
     #[error("the array has all the spares that it can record")]
     TooManySpares,
+    /// The array has no slots for journal devices.
+    #[error(
+        "the array has no slots for journal devices: it has no journal, or was created without such slots; create it anew to \
+         have them"
+    )]
+    NoJournalSlots,
+    /// All slots for journal devices are taken.
+    #[error(
+        "all {0} slots for journal devices are taken; replace one of these, or fail and remove one first"
+    )]
+    JournalSlotsTaken(u16),
     /// Every number that a member can have is used up.
     #[error(
         "65535 members were numbered since the array was opened, and there is no number for another; restart the server"

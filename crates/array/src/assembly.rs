@@ -263,11 +263,15 @@ impl Assembly {
         (0..self.geometry.members()).filter(|slot| self.slots[usize::from(*slot)].is_none()).collect()
     }
 
-    /// Slots without a journal device.
+    /// Slots of journal devices that are missing.
     pub fn missing_journals(&self) -> Vec<Slot> {
-        let missing =
-            |slot: &Slot| self.geometry.is_for_journal(*slot) && self.slots[slot.as_usize()].is_none();
-        self.geometry.slots().filter(missing).collect()
+        let missing = |slot: &Slot| self.slots[slot.as_usize()].is_none() && !self.is_vacant(*slot);
+        self.geometry.slots().filter(|slot| self.geometry.is_for_journal(*slot) && missing(slot)).collect()
+    }
+
+    /// Whether `slot` is for a journal device, and the array has none there.
+    pub fn is_vacant(&self, slot: Slot) -> bool {
+        self.geometry.is_for_journal(slot) && self.superblock.table[slot.as_usize()].is_vacant()
     }
 
     /// Whether the member in `slot` is there and is active.

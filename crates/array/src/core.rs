@@ -99,7 +99,7 @@ impl Core {
 
     /// The slot, if there is such a one.
     pub(crate) fn check_slot(&self, slot: Slot) -> Result<Slot, AdminError> {
-        let slots = self.cx.geometry.members() + self.cx.geometry.journals();
+        let slots = self.cx.geometry.slots().count() as u16;
         if slot.get() < slots { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, slots - 1)) }
     }
 }

@@ -31,7 +31,8 @@ pub use explanation::{
 /// The longest request that can be explained: 1 GiB.
 const LONGEST: Sectors = Sectors::new(1 << 21);
 
-/// Explains a request to an idle array whose `failed` members are missing.
+/// Explains a request to an idle array whose `failed` members are missing. (It may have journal
+/// slots among them, vacant ones as well.)
 ///
 /// # Errors
 /// The array would refuse the request.
@@ -106,7 +107,7 @@ pub fn accesses(
 fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Slot]) -> Result<(), ExplainError> {
     let capacity = geometry.capacity();
     let block = geometry.block();
-    let members = geometry.members();
+    let slots = geometry.slots().count() as u16;
     if length.is_zero() {
         return Err(ExplainError::Empty);
     }
@@ -120,8 +121,8 @@ fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Slot]) -> R
     if length > LONGEST {
         return Err(ExplainError::TooLong(LONGEST.bytes()));
     }
-    match failed.iter().find(|member| member.get() >= members) {
-        Some(member) => Err(ExplainError::NoSuchMember(member.get(), members - 1)),
+    match failed.iter().find(|member| member.get() >= slots) {
+        Some(member) => Err(ExplainError::NoSuchMember(member.get(), slots - 1)),
         None => Ok(()),
     }
 }
@@ -292,7 +293,7 @@ impl<'a> Case<'a> {
         let content = Content::Host;
         let region = self.layout().region_of(window.stripe).0;
         let log_stands = self.geometry.log_slots(region).all(|slot| !self.failed.contains(&slot));
-        let method = update::is_recorded(self.geometry, log_stands, self.failed.is_empty()).then(|| {
+        let method = update::is_recorded(self.geometry, log_stands, self.all_stand()).then(|| {
             let known = self.simulated.old_data_known;
             update::method(builder, view, (&pieces, content), self.tuning, known)
         });
@@ -304,7 +305,7 @@ impl<'a> Case<'a> {
         let mut plan = Plan::default();
         update::plan(builder, &mut plan, view, write, method, &fragments)
             .map_err(|Lost| ExplainError::Lost { stripe: window.stripe.get() })?;
-        let commit = update::commit_copies(self.geometry, &plan);
+        let commit = update::commits(self.geometry, &plan).then(|| self.entry_copies());
         let notes = self.write_notes(window.stripe, (method, commit), &fragments);
         let recorded = match method {
             Some(LogMethod::Content) => plan.written(),
@@ -313,13 +314,31 @@ impl<'a> Case<'a> {
         Ok(Planned { stripe: Some(window.stripe), plan, commit, recorded, notes })
     }
 
+    /// Whether all members are there.
+    fn all_stand(&self) -> bool {
+        self.failed.iter().all(|slot| self.geometry.is_for_journal(*slot))
+    }
+
+    /// Whether entries of the commit log stand on journal devices.
+    fn is_on_devices(&self) -> bool {
+        let journals = self.geometry.slots().filter(|slot| self.geometry.is_for_journal(*slot));
+        let standing = journals.filter(|slot| !self.failed.contains(slot)).count();
+        standing >= usize::from(self.geometry.journal_copies())
+    }
+
+    /// The number of members, or journal devices, on which an entry stands.
+    fn entry_copies(&self) -> u16 {
+        let Case { geometry, .. } = self;
+        if self.is_on_devices() { geometry.journal_copies() } else { geometry.commit_copies() }
+    }
+
     /// The entry that acknowledges a write, if the array stages it.
     fn acknowledged(&self, operation: ExplainedOperation) -> Option<ExplainedEntry> {
         let range = Range::new(self.at, self.length);
         let staged = operation == ExplainedOperation::Write && is_short(self.geometry, range);
         staged.then(|| ExplainedEntry {
-            copies: self.geometry.commit_copies(),
-            on_devices: self.geometry.journals() > 0,
+            copies: self.entry_copies(),
+            on_devices: self.is_on_devices(),
             length: write_length(self.length, self.geometry.block()).bytes(),
         })
     }
@@ -332,7 +351,12 @@ impl<'a> Case<'a> {
         fragments: &[Fragment],
     ) -> Vec<String> {
         let mut notes = Vec::new();
-        let places = if self.geometry.journals() > 0 { "journal devices" } else { "members" };
+        let places = |copies: u16| match (self.is_on_devices(), copies) {
+            (true, 1) => "1 journal device".to_owned(),
+            (true, _) => format!("{copies} journal devices"),
+            (false, 1) => "1 member".to_owned(),
+            (false, _) => format!("{copies} members"),
+        };
         if let Some(copies) = commit {
             let records = match method {
                 Some(LogMethod::Content) => {
@@ -342,8 +366,9 @@ impl<'a> Case<'a> {
                 _ => "new data is written, its records and the checksums of old and new are",
             };
             notes.push(format!(
-                "before {records} made durable in the commit log, on {copies} {places} with little to do, in one access to each \
-                 for all writes that wait"
+                "before {records} made durable in the commit log, on {} with little to do, in one access to each \
+                 for all writes that wait",
+                places(copies)
             ));
         } else if method.is_some_and(LogMethod::is_bare) {
             notes.push(

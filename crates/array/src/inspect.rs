@@ -1,6 +1,8 @@
 //! Reports of an array about itself: its status, its members and their accesses.
 
+use crate::admin_error::AdminError;
 use crate::array::Array;
+use crate::context::Context;
 use crate::core::Core;
 use crate::effect::Class;
 use crate::format::bad_block_log::Cause;
@@ -29,7 +31,8 @@ impl Array {
             (0..geometry.members()).map(|slot| missing_beside(core, Slot::new(slot))).max().unwrap_or(0);
         let tolerance = geometry.fault_tolerance();
         let mut members = member_statuses(core);
-        let journals = members.split_off(geometry.members().into());
+        let mut journals = members.split_off(geometry.members().into());
+        journals.retain(|journal| !cx.roster.is_vacant(Slot::new(journal.slot)));
         Status {
             name: durable.name().to_owned(),
             identity: cx.identity.to_string(),
@@ -99,6 +102,21 @@ impl Array {
         let regions = self.rooms.core.cx.geometry.layout().region_count();
         let slot = self.rooms.core.cx.roster.absent_slot_of(superblock, bitmaps, regions)?;
         (superblock.array == self.rooms.core.cx.identity).then_some(slot)
+    }
+
+    /// The slot for another journal device: one whose device failed, or a vacant one.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn free_journal_slot(&self) -> Result<Slot, AdminError> {
+        let Context { geometry, roster, .. } = &self.rooms.core.cx;
+        let failed = |slot: &Slot| roster.state(*slot) == SlotState::Failed;
+        let free = geometry.slots().filter(|slot| geometry.is_for_journal(*slot)).filter(failed);
+        let slot = free.min_by_key(|slot| (roster.is_vacant(*slot), *slot));
+        slot.ok_or(match geometry.journal_slots() {
+            0 => AdminError::NoJournalSlots,
+            slots => AdminError::JournalSlotsTaken(slots),
+        })
     }
 
     /// The array's identity, if some absent member may return.

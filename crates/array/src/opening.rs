@@ -36,7 +36,8 @@ pub struct NewArray {
     pub array: Identity,
     /// The first session's identity.
     pub session: Identity,
-    /// Identity and length of each member, in the order of slots.
+    /// Identity and length of each member, in the order of slots. The last slots of journal devices
+    /// may be vacant.
     pub members: Vec<(Identity, Sectors)>,
     /// The array's name, at most 64 bytes.
     pub name: String,
@@ -61,8 +62,11 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
         let table = vec![TableEntry::default(); regions as usize];
         encode_table(&table, 1, new.array, geometry.table_length().bytes().as_usize())
     });
-    let table = new.members.iter().map(|(member, _)| Entry { member: *member, state: EntryState::Active });
-    let table: Vec<Entry> = table.collect();
+    let entry = |slot: Slot| match new.members.get(slot.as_usize()) {
+        Some((member, _)) => Entry { member: *member, state: EntryState::Active },
+        None => Entry::VACANT,
+    };
+    let table: Vec<Entry> = geometry.slots().map(entry).collect();
     let image = |(entry, (member, length)): (usize, &(Identity, Sectors))| {
         let superblock = Superblock {
             array: new.array,
@@ -511,7 +515,8 @@ fn may_lack_writes(assembly: &Assembly, found: &FoundLog, unread: &[Slot]) -> bo
 /// that once went to members; or if it is of an earlier session.
 fn are_outdated(assembly: &Assembly, stream: &Found, unread: &[Slot]) -> bool {
     let devices = assembly.geometry.layout().groups();
-    let hide = assembly.geometry.journals() > 0 && group_hides_entries(assembly, unread, stream, devices);
+    let hide =
+        assembly.geometry.journal_slots() > 0 && group_hides_entries(assembly, unread, stream, devices);
     let on_device = |slot: &Slot| assembly.geometry.is_for_journal(*slot);
     let newest_on_device = stream.lanes.iter().all(|lane| {
         let newest = lane.entries.last();
@@ -540,15 +545,15 @@ fn group_hides_entries(assembly: &Assembly, unread: &[Slot], stream: &Found, gro
         |slot: &Slot| !gone.contains(slot) && (unread.contains(slot) || stream.hidden.contains(slot));
     let slots = || geometry.commit_slots_of(group);
     let state = |slot: &Slot| assembly.superblock.table[slot.as_usize()].state;
+    // (No entry has number 0: that is the last one in a slot that was always vacant.)
+    let may_have = |last: u64| last > 0 && stream.least_newest() <= last;
     let missing = |slot: &Slot| match geometry.is_for_journal(*slot) {
-        true => {
-            gone.contains(slot) && entries_on(state(slot)).is_none_or(|last| stream.least_newest() <= last)
-        }
+        true => gone.contains(slot) && entries_on(state(slot)).is_none_or(may_have),
         false => gone.contains(slot),
     };
     let hidden = slots().filter(|slot| missing(slot) || is_unread(slot)).count();
     let counts = |slot: &Slot| geometry.is_for_journal(*slot) || is_unread(slot);
-    slots().any(|slot| counts(&slot)) && hidden >= usize::from(geometry.commit_copies())
+    slots().any(|slot| counts(&slot)) && hidden >= usize::from(geometry.copies_in(group))
 }
 
 /// Whether a member is long enough to have superblocks. If so, the caller can read

@@ -252,7 +252,8 @@ pub struct Status {
     pub lost: bool,
     /// Its members.
     pub members: Vec<MemberStatus>,
-    /// Its journal devices, whose slots are numbered behind those of the members.
+    /// Its journal devices, whose slots are numbered behind those of the members. Vacant slots are
+    /// left out.
     pub journals: Vec<MemberStatus>,
     /// Spares.
     pub spares: Vec<u16>,
@@ -295,7 +296,7 @@ impl Status {
 
     /// The slot with this number.
     pub fn slot(&self, slot: u16) -> Option<&MemberStatus> {
-        self.slots().nth(slot.into())
+        self.slots().find(|member| member.slot == slot)
     }
 }
 

@@ -7,7 +7,8 @@ mod common;
 use common::{Disk, Random, SEED, Setup, World, payload};
 use parlour_array::organization::Consistency;
 use parlour_array::{
-    Action, AssemblyError, CommitPart, Effect, Event, Fault, LogCreation, MemberInfo, Mode, Operation,
+    Action, AdminError, AssemblyError, CommitPart, CreationError, Effect, Event, Fault, Geometry,
+    LogCreation, MemberInfo, Mode, Operation,
 };
 use parlour_units::{Member, Sectors, Slot};
 
@@ -30,6 +31,11 @@ fn write_back() -> Setup {
 fn in_place() -> Setup {
     let setup = Setup { consistency: Consistency::Journal, ..Setup::named("raid5", 5) };
     with_devices(setup, None)
+}
+
+/// The same with one journal device.
+fn single(setup: Setup) -> Setup {
+    Setup { log: LogCreation { journals: 1, ..setup.log }, ..setup }
 }
 
 fn all() -> [Setup; 3] {
@@ -410,6 +416,173 @@ fn what_is_too_short_takes_no_slot() {
     assert!(world.array.replace(now, Slot::new(0), info(journal)).is_err());
     assert!(world.array.add_spare(now, info(journal)).is_err());
     assert!(world.array.replace(now, Slot::new(7), info(member)).is_err(), "there is no such slot");
+}
+
+/// Arrays with vacant slots: one of two journal devices is removed for good, another added.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_journal_device_is_removed_for_good_and_another_is_added() {
+    for setup in all() {
+        let setup = Setup { log: LogCreation { journal_slots: Some(4), ..setup.log }, ..setup };
+        let mut world = begun(&setup);
+        assert_eq!(world.array.status().journals.len(), 2, "vacant slots are no devices");
+        let new = contents(12);
+        let write_some = |world: &mut World, some: std::ops::Range<usize>| {
+            let written = some.map(|at| write(world, at as u64 * 100, &new[at]));
+            written.flatten().collect::<Vec<Member>>()
+        };
+        write_some(&mut world, 0..4);
+        fail(&mut world, 6);
+        world.settle();
+        let now = world.now;
+        world.array.remove(now, Slot::new(6)).unwrap();
+        world.settle();
+        assert_eq!(world.array.status().journals.len(), 1);
+        assert!(write_some(&mut world, 4..8).iter().all(|member| member.get() < 5), "one is not enough");
+        world.disk_at(5).dead = true;
+        let mut world = world.crash(false).expect("nothing stands on the devices alone");
+        check(&mut world, &new[..8]);
+        assert_eq!(world.array.status().journals.len(), 1, "it is vacant for good");
+        // The lost device is replaced first, then a vacant slot is taken.
+        for expected in [5, 6] {
+            let slot = world.array.free_journal_slot().unwrap();
+            assert_eq!(slot.get(), expected);
+            world.replace(slot.get());
+            world.settle();
+        }
+        let members = write_some(&mut world, 8..12);
+        assert!(members.iter().all(|member| world.is_journal(*member)), "{members:?}");
+        check(&mut world.crash(false).unwrap(), &new);
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn journal_devices_are_added_to_an_array_that_had_none() {
+    for setup in all() {
+        let log = LogCreation { journals: 0, journal_slots: Some(2), ..setup.log };
+        let mut world = begun(&Setup { log, ..setup });
+        let new = contents(12);
+        let mut members = Vec::new();
+        for (at, content) in (0..).zip(&new) {
+            if at == 4 || at == 8 {
+                world.replace(world.array.free_journal_slot().unwrap().get());
+                world.settle();
+            }
+            members = write(&mut world, at * 100, content);
+            assert_eq!(members.iter().any(|member| world.is_journal(*member)), at >= 8, "{at}: {members:?}");
+        }
+        assert_eq!(world.array.free_journal_slot(), Err(AdminError::JournalSlotsTaken(2)));
+        drop(members);
+        world.disk_at(6).dead = true;
+        world.disk_at(1).dead = true;
+        check(&mut world.crash(false).unwrap(), &new);
+    }
+}
+
+/// Regression test. Before the first entry, what was always vacant was taken for a device that may
+/// hold the newest one.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn vacant_slots_are_not_missed_when_power_is_cut_before_the_first_entry() {
+    for setup in all() {
+        let log = LogCreation { journal_slots: Some(5), ..setup.log };
+        for steps in 0..60 {
+            let mut world = World::new(&Setup { log, ..setup.clone() }, SEED);
+            world.all_volatile();
+            (0..steps).for_each(|_| _ = world.step());
+            world.crash(false).expect("no device is missing");
+        }
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn an_array_without_slots_takes_no_journal_device() {
+    let world = begun(&Setup { log: LogCreation { journals: 0, ..write_through().log }, ..write_through() });
+    assert_eq!(world.array.free_journal_slot(), Err(AdminError::NoJournalSlots));
+}
+
+/// With write-through one device is enough: what was under way when it is lost in a crash is
+/// resynced from the members, which are all there.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_single_journal_device_is_lost_in_a_crash() {
+    for setup in [write_through(), in_place()] {
+        let mut world = begun(&single(setup));
+        let new = contents(20);
+        for (at, new) in (0..).zip(&new) {
+            let members = write(&mut world, at * 100, new);
+            assert_eq!(members, [Member::new(5)]);
+        }
+        world.disk_at(5).dead = true;
+        let mut world = world.crash(false).expect("all data is in its place");
+        check(&mut world, &new);
+        world.settle();
+        assert_eq!(world.scrub(parlour_array::Repair::Nothing).mismatches, 0);
+    }
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_member_is_lost_in_a_crash_beside_a_single_journal_device() {
+    let copies = Some(1);
+    let setups = [write_through(), in_place(), write_back()];
+    for setup in
+        setups.map(|setup| Setup { log: LogCreation { journal_copies: copies, ..setup.log }, ..setup })
+    {
+        let mut world = begun(&single(setup));
+        let new = contents(20);
+        for (at, new) in (0..).zip(&new) {
+            write(&mut world, at * 100, new);
+        }
+        world.disk_at(2).dead = true;
+        check(&mut world.crash(false).unwrap(), &new);
+    }
+}
+
+/// While the array is served, the loss of a single journal device costs nothing: what stood there
+/// alone is in memory, and goes to members.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_single_journal_device_is_lost_while_serving() {
+    let setups = [write_through(), in_place(), write_back()];
+    for setup in setups {
+        let log = LogCreation { journal_copies: Some(1), ..setup.log };
+        let mut world = begun(&single(Setup { log, ..setup }));
+        let new = contents(20);
+        for (at, new) in (0..).zip(&new) {
+            write(&mut world, at * 100, new);
+        }
+        world.disk_at(5).dead = true;
+        let later = payload(&mut Random(99), 3);
+        write(&mut world, 5_000, &later);
+        world.settle();
+        world.disk_at(1).dead = true;
+        let mut world = world.crash(false).expect("entries stand on members");
+        check(&mut world, &new);
+        assert!(world.read_now(5_000, 3).unwrap() == later);
+    }
+}
+
+/// A person may accept that acknowledged writes stand on one device. If it is lost in a crash, the
+/// opening says so.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn acknowledged_writes_on_a_single_lost_device_are_not_passed_over() {
+    let setup = write_back();
+    let log = LogCreation { journal_copies: Some(1), ..setup.log };
+    let mut world = begun(&single(Setup { log, ..setup }));
+    write(&mut world, 0, &contents(1)[0]);
+    world.disk_at(5).dead = true;
+    assert!(matches!(world.crash(false), Err(AssemblyError::AcknowledgedMayBeLost)));
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_single_place_for_acknowledged_writes_is_refused_unless_a_person_says_so() {
+    let create = |setup: Setup, copies: Option<u16>| {
+        let log = LogCreation { journals: 1, journal_copies: copies, ..setup.log };
+        Geometry::create(&Setup { log, ..setup }.creation()).map(|geometry| geometry.journal_copies())
+    };
+    let refused = CreationError::TooFewJournalsForWrites { journals: 1, copies: 2, tolerance: 1 };
+    assert_eq!(create(write_back(), None).unwrap_err(), refused);
+    assert_eq!(create(write_back(), Some(1)), Ok(1));
+    assert_eq!(create(write_through(), None), Ok(1), "as many as may be lost");
+    assert_eq!(create(write_through(), Some(3)), Err(CreationError::BadJournalCopies(3, 2)));
+    let two = CreationError::TooFewJournals { journals: 1, copies: 2 };
+    assert_eq!(create(write_through(), Some(2)), Err(two));
 }
 
 /// Tests of the tests. A planted bug affects the whole process, so this module has no other test.

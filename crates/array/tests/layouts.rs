@@ -60,6 +60,8 @@ prop_compose! {
                 writes: None,
                 lanes: None,
                 journals: 0,
+                journal_slots: None,
+                journal_copies: None,
             },
             consistency: Consistency::Bitmap,
         }

@@ -16,5 +16,5 @@ pub fn settle(text: &str) -> Result<Geometry, String> {
     file.tuning.tuning().map_err(|error| error.to_string())?;
     let members = u16::try_from(file.members.len()).ok().filter(|count| *count > 0);
     let shape = ShapeOptions { members, member_size: None, organization: file.array, log: file.log };
-    shape.geometry(&[]).map_err(|error| error.to_string())
+    shape.geometry(&[]).map(|(geometry, _)| geometry).map_err(|error| error.to_string())
 }

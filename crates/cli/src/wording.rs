@@ -7,14 +7,23 @@ use parlour_array::Geometry;
 use crate::console::counted;
 use crate::settings::describe;
 
-/// A description of an array in one sentence.
-pub(crate) fn sentence(geometry: &Geometry) -> String {
+/// A description of an array with so many journal devices, in one sentence.
+pub(crate) fn sentence(geometry: &Geometry, journals: usize) -> String {
     format!(
         "{}, {}, {} for data",
         describe(geometry.stored()),
-        counted(u64::from(geometry.members()), "member"),
+        devices(geometry.members().into(), journals),
         geometry.capacity(),
     )
+}
+
+/// "5 members", "5 members and 2 journal devices".
+pub(crate) fn devices(members: usize, journals: usize) -> String {
+    let members = counted(members as u64, "member");
+    match journals {
+        0 => members,
+        _ => format!("{members} and {}", counted(journals as u64, "journal device")),
+    }
 }
 
 /// A path, quoted for a shell if necessary.

@@ -275,7 +275,7 @@ fn a_failed_member_is_replaced_and_rebuilt_and_the_scrub_is_clean() {
 fn journal_devices_are_shown_lost_and_replaced() {
     let bench = Workbench::new();
     let told = bench.succeed("create m0 m1 m2 --size 64MiB --write-back 1MiB --journal j0 --journal j1");
-    assert!(told.contains("consistency journal on 2 journal devices"), "{told}");
+    assert!(told.contains("3 members and 2 journal devices, "), "{told}");
     let told = bench.succeed("status .");
     assert!(told.contains("all its 3 members and 2 journal devices are there"), "{told}");
     let served = bench.serve("serve . --unix nbd.sock --json");
@@ -304,6 +304,66 @@ fn journal_devices_are_shown_lost_and_replaced() {
     assert!(told.starts_with("Degraded: journal devices 3, 4 are not active"), "{told}");
     assert!(told.contains("on members: too few journal devices are active"), "{told}");
     served.stop();
+}
+
+#[test]
+fn journal_devices_are_added_to_an_array_that_serves_and_taken_away_for_good() {
+    let bench = Workbench::new();
+    bench.succeed("create m0 m1 m2 --size 64MiB --write-back 1MiB");
+    let served = bench.serve("serve . --unix nbd.sock --json");
+    let place = || {
+        let told = bench.succeed("status -a .");
+        let line = told.lines().find_map(|line| line.trim().strip_prefix("journal: ").map(str::to_owned));
+        line.expect("there is a journal")
+    };
+    assert_eq!(place(), "on members");
+    for name in ["j0", "j1"] {
+        bench.files(name, 32);
+        assert!(bench.succeed(&format!("add --journal {name} -a .")).contains("is journal device "));
+        let active = || {
+            let status = json(&bench.succeed("status -a . --json"));
+            let journals = status["journals"].as_array().expect("a list").clone();
+            journals.iter().all(|journal| journal["state"] == "active").then_some(())
+        };
+        until("the device is active", active);
+    }
+    let on_devices = || (place() == "on 2 journal devices").then_some(());
+    until("entries go to journal devices", on_devices);
+    let line = bench.fail("remove 3 -a .", 1);
+    assert!(line.contains("fail it first"), "{line}");
+    bench.succeed("fail 3 -a .");
+    assert!(bench.succeed("status -a .").contains("do without it for good with 'parlour remove 3"));
+    assert!(bench.succeed("remove 3 -a .").contains("j0 is free"));
+    let told = bench.succeed("status -a .");
+    assert!(told.starts_with("Healthy: all 3 members are active, and so is 1 journal device"), "{told}");
+    bench.succeed("fail 4 -a .");
+    bench.succeed("remove 4 -a .");
+    assert_eq!(place(), "on members");
+    served.stop();
+    ["j0", "j1"].iter().for_each(|name| std::fs::remove_file(bench.path(name)).expect("it is there"));
+    let told = bench.succeed("status .");
+    assert!(told.contains("all its 3 members are there"), "{told}");
+    assert!(!bench.succeed("explain write 0 4KiB m0 m1 m2").contains("journal device"));
+    let served = bench.serve("serve . --unix nbd.sock --json");
+    assert!(
+        bench.succeed("status -a .").starts_with("Healthy: all 3 members are active, and the array survives")
+    );
+    served.stop();
+}
+
+#[test]
+fn a_single_journal_device_needs_a_word_where_writes_are_acknowledged_from_it() {
+    let bench = Workbench::new();
+    let create = "create m0 m1 m2 --size 64MiB --journal j0 --write-back";
+    let line = bench.refuse(&format!("{create} 1MiB"), 2);
+    assert!(line.contains("--write-back 0") && line.contains("--journal-copies 1"), "{line}");
+    bench.succeed(&format!("{create} 1MiB --journal-copies 1"));
+    let served = bench.serve("serve . --unix nbd.sock --json");
+    assert!(bench.succeed("status -a .").contains("on 1 journal device\n"));
+    served.stop();
+    bench.succeed(&format!("{create} 0 --force"));
+    let told = bench.succeed("explain write 0 4KiB m0 m1 m2 j0");
+    assert!(told.contains("on 1 journal device"), "{told}");
 }
 
 /// Regression test. The server took the members of the file only, and excluded the devices.

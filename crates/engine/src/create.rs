@@ -5,7 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{
-    Creation, CreationError, Geometry, Identity, Image, LogCreation, NewArray, Superblock, SuperblockError,
+    Creation, CreationError, Geometry, Identity, Image, LogCreation, MAXIMUM_MEMBERS, NewArray, Superblock,
+    SuperblockError,
 };
 use parlour_units::{Bytes, Sector, Sectors, Slot};
 
@@ -14,6 +15,9 @@ use crate::identity::{self, RandomError};
 use crate::member::{Member, MemberError, Mode};
 use crate::opening::{repeated, superblock_copies, unequal};
 use crate::space;
+
+/// An array with a journal has at least so many slots for journal devices.
+const JOURNAL_SLOTS: u16 = 4;
 
 /// The longest name of an array, in bytes.
 const LONGEST_NAME: usize = 64;
@@ -267,6 +271,7 @@ fn creation(
 ) -> Result<Creation, CreateError> {
     let all = members.iter().chain(journals.iter().flatten());
     let shortest = members.iter().map(Member::length).min().unwrap_or(Sectors::ZERO);
+    let journals = u16::try_from(request.journals.len()).unwrap_or(u16::MAX);
     Ok(Creation {
         organization: request.organization,
         copies: request.copies,
@@ -276,12 +281,15 @@ fn creation(
         unit: Sectors::from_bytes(request.unit).ok_or(CreateError::Unit(request.unit))?,
         block: block(request, all)?,
         member_length: shortest,
-        log: LogCreation {
-            journals: u16::try_from(request.journals.len()).unwrap_or(u16::MAX),
-            ..request.log
-        },
+        log: LogCreation { journals, journal_slots: journal_slots(request, journals), ..request.log },
         consistency: request.consistency,
     })
+}
+
+/// Slots for journal devices: some are left vacant, for those that are added later.
+fn journal_slots(request: &CreateRequest, journals: u16) -> Option<u16> {
+    let room = usize::from(MAXIMUM_MEMBERS).saturating_sub(request.members.len()) as u16;
+    request.consistency.is_journal().then(|| journals.max(JOURNAL_SLOTS.min(room)))
 }
 
 fn block<'a>(

@@ -24,6 +24,12 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             member_in(*slot, roster),
             last_failure(*slot, roster)
         ),
+        Event::SlotTaken { slot, member, .. } if roster.is_for_journal(*slot) => {
+            format!("{} becomes {}", path(*member, roster), named(*slot, roster))
+        }
+        Event::RebuildDone { slot } if roster.is_for_journal(*slot) => {
+            format!("{} is ready for entries", member_in(*slot, roster))
+        }
         Event::SlotTaken { slot, member, out_of_sync: None } => {
             format!("{} takes the place of {slot} and is being rebuilt", path(*member, roster))
         }
@@ -156,8 +162,16 @@ fn why(slot: Slot, cause: FailureCause, roster: &Roster) -> String {
 /// "member 2 (/path)"
 fn member_in(slot: Slot, roster: &Roster) -> String {
     match roster.standing(slot).and_then(|number| roster.path(number)) {
-        Some(path) => format!("{slot} ({})", path.display()),
-        None => slot.to_string(),
+        Some(path) => format!("{} ({})", named(slot, roster), path.display()),
+        None => named(slot, roster),
+    }
+}
+
+/// "member 2", "journal device 5".
+fn named(slot: Slot, roster: &Roster) -> String {
+    match roster.is_for_journal(slot) {
+        true => format!("journal device {}", slot.get()),
+        false => slot.to_string(),
     }
 }
 

@@ -15,6 +15,8 @@ pub(crate) struct Roster {
     entries: Vec<Entry>,
     /// By slot: the number of the member that stands there, or the last one that did.
     slots: Vec<u16>,
+    /// The number of slots that are not for journal devices.
+    data: u16,
     witness: Option<Arc<dyn Witness>>,
 }
 
@@ -28,9 +30,10 @@ struct Entry {
 }
 
 impl Roster {
-    /// One entry for each slot, in order. At first a member's number is its slot.
-    pub(crate) fn of_slots(members: Vec<Option<Member>>) -> Roster {
-        let mut roster = Roster::default();
+    /// One entry for each slot, in order; those behind the first `data` are for journal devices. At
+    /// first a member's number is its slot.
+    pub(crate) fn of_slots(members: Vec<Option<Member>>, data: u16) -> Roster {
+        let mut roster = Roster { data, ..Roster::default() };
         for (slot, member) in members.into_iter().enumerate() {
             roster.push(member);
             roster.slots.push(slot as u16);
@@ -58,6 +61,11 @@ impl Roster {
         let path = member.as_ref().map(|member| member.path().to_owned());
         self.entries.push(Entry { path, member: member.map(Arc::new), last_failure: None });
         (self.entries.len() - 1) as u16
+    }
+
+    /// Whether `slot` is for a journal device.
+    pub(crate) fn is_for_journal(&self, slot: Slot) -> bool {
+        slot.get() >= self.data
     }
 
     pub(crate) fn get(&self, number: u16) -> Option<&Arc<Member>> {

@@ -22,6 +22,8 @@ pub enum Fault {
     Replacement,
     /// A spare is added.
     Spare,
+    /// A failed journal device is removed for good.
+    Removal,
     /// A sector can no longer be read.
     LatentError,
     /// One read fails.
@@ -76,7 +78,7 @@ pub enum Fault {
 
 impl Fault {
     /// All faults.
-    pub const ALL: [Fault; 32] = [
+    pub const ALL: [Fault; 33] = [
         Fault::PowerCut,
         Fault::Kill,
         Fault::Stop,
@@ -85,6 +87,7 @@ impl Fault {
         Fault::Hang,
         Fault::Replacement,
         Fault::Spare,
+        Fault::Removal,
         Fault::LatentError,
         Fault::TransientError,
         Fault::FailedFlush,
@@ -127,6 +130,7 @@ impl Fault {
             Fault::Hang => "hang",
             Fault::Replacement => "replacement",
             Fault::Spare => "spare",
+            Fault::Removal => "removal",
             Fault::LatentError => "latent error",
             Fault::TransientError => "transient error",
             Fault::FailedFlush => "failed flush",
@@ -231,9 +235,15 @@ impl State {
 }
 
 /// The number of faults, by fault and state.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coverage {
     counts: [[u64; State::ALL.len()]; Fault::ALL.len()],
+}
+
+impl Default for Coverage {
+    fn default() -> Coverage {
+        Coverage { counts: [[0; State::ALL.len()]; Fault::ALL.len()] }
+    }
 }
 
 /// Whether arrays promise to survive `fault` in `state`, so that the tester injects it. Some arrays
@@ -265,7 +275,7 @@ pub fn is_promised(fault: Fault, state: State) -> bool {
         Fault::Rot | Fault::Rival => state == State::Idle,
         // It is read only when the array is opened again.
         Fault::MetadataError => matches!(state, State::Stopping | State::Busy | State::Idle),
-        Fault::Comeback => state == State::Degraded,
+        Fault::Comeback | Fault::Removal => state == State::Degraded,
         // Only an excluded member has accesses that were given up.
         Fault::LateWrite => matches!(state, State::Stopping | State::Rebuilding | State::Degraded),
         // It is counted when power fails.

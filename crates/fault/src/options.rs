@@ -43,6 +43,8 @@ pub(crate) struct Load {
 const IN_PLACE: u64 = 0x6a6f_7572_6e61_6c00;
 /// So are the lanes.
 const LANES: u64 = 0x6c61_6e65_7300;
+/// So are vacant slots of journal devices, and the number of devices on which an entry stands.
+const VACANT: u64 = 0x7661_6361_6e74_0000;
 
 /// The first organizations of the table, from which one is drawn if none is given. Drawing later
 /// ones too would change the runs of existing seeds.
@@ -83,6 +85,11 @@ impl Options {
 
     /// The number of slots of members and journal devices.
     pub(crate) fn slots(&self) -> u16 {
+        self.creation.members + self.stored.journal_slots
+    }
+
+    /// The number of these that are not vacant at first.
+    pub(crate) fn devices(&self) -> u16 {
         self.creation.members + self.creation.log.journals
     }
 
@@ -103,7 +110,7 @@ impl Options {
         let Creation { members, groups, copies, unit, block, member_length, log, .. } = &self.creation;
         format!(
             "{} ({}): {members} members of {}, {groups} groups, {copies} copies, unit {}, block {}, log segment {}, \
-             sublogs {}, written back from {}, {} lanes, {} journal devices, scratch {}, log memory {}, cache {}, filled with {:#04x}",
+             sublogs {}, written back from {}, {} lanes, {} journal devices in {} slots, {} for an entry, scratch {}, log memory {}, cache {}, filled with {:#04x}",
             self.row.name,
             self.creation.consistency.name(),
             member_length.bytes(),
@@ -114,6 +121,8 @@ impl Options {
             log.writes.map_or_else(|| "nothing".to_owned(), |length| length.bytes().to_string()),
             self.stored.lanes,
             log.journals,
+            self.stored.journal_slots,
+            self.stored.journal_copies,
             self.tuning.scratch_memory.bytes(),
             self.tuning.log_memory.bytes(),
             self.tuning.preread_cache.bytes(),
@@ -161,6 +170,8 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
             writes: None,
             lanes: None,
             journals: 0,
+            journal_slots: None,
+            journal_copies: None,
         },
         consistency: Consistency::Bitmap,
     }
@@ -213,6 +224,8 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
             writes: None,
             lanes: None,
             journals: 0,
+            journal_slots: None,
+            journal_copies: None,
         };
     }
     tuning.segment_gap = apart.pick(&[1, 8, 1 << 20].map(Sectors::new));
@@ -223,7 +236,20 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
         creation.log.lanes = of_lanes.pick(&[None, None, Some(1), Some(2), Some(3), Some(4)]);
         let devices = [0, 0, 0, 0, 0, 0, 2, 3];
         creation.log.journals = apart.pick(&devices);
+        draw_journal_slots(&mut Random::new(apart.clone().next() ^ VACANT), &mut creation.log);
         tuning.destage_depth = apart.pick(&[16, 16, 4, 1]);
+    }
+}
+
+/// Slots in which journal devices may be put later. With write-through, one device may be all on
+/// which an entry stands: as many as may be lost.
+fn draw_journal_slots(random: &mut Random, log: &mut LogCreation) {
+    if log.journals == 0 && random.chance(8) || log.journals > 0 && random.chance(2) {
+        log.journal_slots = Some(log.journals + random.pick(&[1, 2]));
+    }
+    if log.writes.is_none() && random.chance(4) {
+        log.journal_copies = Some(1);
+        log.journals = log.journals.min(random.pick(&[1, 3]));
     }
 }
 

@@ -185,10 +185,12 @@ impl<'a> Rig<'a> {
         self.status().slot(slot).is_some_and(|slot| slot.state == "failed")
     }
 
-    /// Whether the member in `slot` is missing, does not answer, or is not completely rebuilt.
+    /// Whether the member in `slot` is missing, does not answer, or is not completely rebuilt. In a
+    /// vacant slot none is.
     pub(crate) fn is_gone(&self, slot: u16) -> bool {
-        let active = self.status().slot(slot).is_some_and(|slot| slot.state == "active");
-        !active || self.member(slot).is_none_or(Disk::answers_not)
+        let status = self.status();
+        let Some(member) = status.slot(slot) else { return false };
+        member.state != "active" || self.member(slot).is_none_or(Disk::answers_not)
     }
 
     /// The slots whose members are missing, do not answer, or are not completely rebuilt.

@@ -278,6 +278,10 @@ impl World {
         self.array.scrub(self.shelf.now(), repair)
     }
 
+    pub(crate) fn remove(&mut self, slot: u16) -> Result<(), AdminError> {
+        self.array.remove(self.shelf.now(), Slot::new(slot)).map(drop)
+    }
+
     /// A disk is to take `slot`. Returns whether the array takes it.
     pub(crate) fn replace(&mut self, slot: u16, disk: usize) -> Result<bool, Violation> {
         let info = self.shelf.info(disk);

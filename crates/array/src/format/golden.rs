@@ -170,7 +170,7 @@ fn with_lanes() -> Superblock {
 
 fn with_journals() -> Superblock {
     let mut superblock = superblock();
-    superblock.geometry.journals = 3;
+    superblock.geometry.journal_slots = 3;
     let left = [
         EntryState::Active,
         EntryState::Failed { entries: 2 << 40 | 9 },

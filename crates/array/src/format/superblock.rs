@@ -53,8 +53,11 @@ const WRITE_BACK: u64 = 8;
 const JOURNALS: u64 = 16;
 /// Feature: streams of the commit log with several lanes.
 const LANES: u64 = 32;
+/// Feature: entries stand on fewer journal devices than on members.
+const JOURNAL_COPIES: u64 = 64;
 /// Feature bits of this version that a reader must know.
-const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK | JOURNALS | LANES;
+const KNOWN_INCOMPATIBLE: u64 =
+    COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK | JOURNALS | LANES | JOURNAL_COPIES;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -120,6 +123,17 @@ pub struct Entry {
     pub member: Identity,
     /// The member's state.
     pub state: EntryState,
+}
+
+impl Entry {
+    /// The slot of a journal device in which there never was one.
+    pub(crate) const VACANT: Entry =
+        Entry { member: Identity::NONE, state: EntryState::Failed { entries: 0 } };
+
+    /// Whether there is no member in this slot, and none is missed.
+    pub fn is_vacant(&self) -> bool {
+        self.member == Identity::NONE && matches!(self.state, EntryState::Failed { .. })
+    }
 }
 
 /// The state of a member.
@@ -245,7 +259,7 @@ impl Superblock {
         if sessions.is_empty() {
             return Err(SuperblockError::Nonsense("sessions"));
         }
-        if table.len() < usize::from(geometry.members() + geometry.journals) {
+        if table.len() < usize::from(geometry.members() + geometry.journal_slots) {
             return Err(SuperblockError::Nonsense("member table"));
         }
         Ok(Superblock {
@@ -288,6 +302,14 @@ impl Superblock {
     pub(crate) fn names(block: &[u8], array: Identity, session: Identity) -> bool {
         let mut from = Reader::new(block);
         Identity(from.seek(ARRAY_AT).array()) == array && Identity(from.seek(SESSIONS_AT).array()) == session
+    }
+
+    /// The slots of journal devices in which the array has none.
+    pub fn vacant_slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        let slots = (0..).map(Slot::new).zip(&self.table);
+        let journals = slots.take(usize::from(self.geometry.members() + self.geometry.journal_slots));
+        let journals = journals.skip(usize::from(self.geometry.members()));
+        journals.filter(|(_, entry)| entry.is_vacant()).map(|(slot, _)| slot)
     }
 
     /// The session before this one.
@@ -367,8 +389,9 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
         | bit(geometry.organization.layout.copies_are_far(), FAR_COPIES)
         | bit(geometry.organization.floats(), FLOATING)
         | bit(geometry.write_log > 0, WRITE_BACK)
-        | bit(geometry.journals > 0, JOURNALS)
+        | bit(geometry.journal_slots > 0, JOURNALS)
         | bit(geometry.lanes > 1, LANES)
+        | bit(geometry.journal_copies > 0, JOURNAL_COPIES)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -409,7 +432,8 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     out.seek(INTENT_LOG_AT).u32(geometry.intent_log as u32);
     out.seek(WRITE_LOG_AT).u32(geometry.write_log as u32);
     // (Without further lanes, what stood there before there were lanes.)
-    out.seek(JOURNALS_AT).u16(geometry.journals).u16(geometry.lanes.saturating_sub(1));
+    out.seek(JOURNALS_AT).u16(geometry.journal_slots).u16(geometry.lanes.saturating_sub(1));
+    out.u16(geometry.journal_copies);
 }
 
 /// The geometry, if it is possible on a device of this length in `slot`.
@@ -431,7 +455,8 @@ fn decode_geometry(
     let cylinder = Cylinder { track: from.seek(CYLINDER_AT).u64(), tracks: from.u16() };
     let intent_log = from.seek(INTENT_LOG_AT).u32();
     let write_log = from.seek(WRITE_LOG_AT).u32();
-    let (journals, further_lanes) = (from.seek(JOURNALS_AT).u16(), from.u16());
+    let (journal_slots, further_lanes) = (from.seek(JOURNALS_AT).u16(), from.u16());
+    let journal_copies = from.u16();
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
@@ -445,7 +470,8 @@ fn decode_geometry(
         intent_log: intent_log.into(),
         write_log: write_log.into(),
         lanes: further_lanes.saturating_add(1),
-        journals,
+        journal_slots,
+        journal_copies,
         cylinder: layout.is_in_cylinders().then_some(cylinder),
     };
     geometry.check_on(slot, member).map_err(nonsense)?;

@@ -56,6 +56,11 @@ pub struct LogCreation {
     pub lanes: Option<u16>,
     /// Journal devices, which take entries of the commit log instead of members.
     pub journals: u16,
+    /// Slots for journal devices, also for those that are added later: as many as there are
+    /// devices, if left open.
+    pub journal_slots: Option<u16>,
+    /// The number of journal devices on which an entry stands.
+    pub journal_copies: Option<u16>,
 }
 
 /// Why such an array cannot be created.
@@ -180,9 +185,8 @@ pub enum CreationError {
     NothingForJournals,
     /// There are too few journal devices.
     #[error(
-        "too few journal devices ({journals}): each entry stands on {copies}, so that the array survives the loss of {tolerance} \
-         and a crash; give {copies} or more, or none (then entries stand on members)",
-        tolerance = .copies - 1
+        "too few journal devices ({journals}): each entry stands on {copies}; give {copies} or more, or none (then entries \
+         stand on members)"
     )]
     TooFewJournals {
         /// The number of journal devices.
@@ -190,6 +194,24 @@ pub enum CreationError {
         /// The number on which each entry stands.
         copies: u16,
     },
+    /// There are too few journal devices for acknowledged writes.
+    #[error(
+        "too few journal devices ({journals}): each entry stands on {copies}, so that acknowledged writes survive the loss of \
+         {tolerance} and a crash; give {copies} or more; or none (then entries stand on members); or --write-back 0, where \
+         data is in its place before it is acknowledged, and {tolerance} are enough; or --journal-copies {journals}, if the loss \
+         of {journals} together with a crash may cost what was acknowledged last"
+    )]
+    TooFewJournalsForWrites {
+        /// The number of journal devices.
+        journals: u16,
+        /// The number on which each entry stands.
+        copies: u16,
+        /// The number of members that may be lost.
+        tolerance: u16,
+    },
+    /// Entries cannot stand on so many journal devices.
+    #[error("{0} copies of an entry on journal devices are not possible: use 1 to {1}")]
+    BadJournalCopies(u16, u16),
     /// These members have no cylinders in which units could float.
     #[error(
         "data and parity can float on drives only that tell where their heads are, and how long their tracks are; simulated \
@@ -287,7 +309,8 @@ impl Creation {
             intent_log: intents.get(),
             write_log: write_log.get(),
             lanes: choose_lanes(creation, (commit_log - intents, least), write_log)?,
-            journals: creation.log.journals,
+            journal_slots: journal_slots(&creation.log),
+            journal_copies: 0,
             cylinder,
         })
     }
@@ -418,19 +441,54 @@ fn least_lane(creation: &Creation, members: u16) -> Sectors {
     least_commit_log(creation.unit, members, sublogs).max(SMALLEST_COMMIT_LOG)
 }
 
-/// Checks the number of journal devices.
+/// The number of slots for journal devices.
+fn journal_slots(log: &LogCreation) -> u16 {
+    log.journals.max(log.journal_slots.unwrap_or(0))
+}
+
+/// Checks the number of slots for journal devices.
 fn check_journals(creation: &Creation) -> Result<(), CreationError> {
-    let journals = creation.log.journals;
-    if journals == 0 {
+    let (log, slots) = (&creation.log, journal_slots(&creation.log));
+    if slots == 0 && log.journal_copies.is_none() {
         return Ok(());
     }
     if !creation.consistency.is_journal() {
         return Err(CreationError::NothingForJournals);
     }
-    if creation.members.saturating_add(journals) > MAXIMUM_MEMBERS {
-        return Err(CreationError::TooManyMembers(creation.members.saturating_add(journals)));
+    if creation.members.saturating_add(slots) > MAXIMUM_MEMBERS {
+        return Err(CreationError::TooManyMembers(creation.members.saturating_add(slots)));
     }
     Ok(())
+}
+
+/// The number of journal devices on which an entry stands, as it is stored, in an array that
+/// survives the loss of `tolerance` members.
+///
+/// With write-through, as many as may be lost are enough: if all of them are lost in a crash, no
+/// member is, and what was under way is resynced.
+pub(super) fn journal_copies(
+    log: &LogCreation,
+    stored: &StoredGeometry,
+    tolerance: u16,
+) -> Result<u16, CreationError> {
+    let (journals, usual) = (log.journals, tolerance + 1);
+    let copies = match log.journal_copies {
+        Some(copies) if !(1..=usual).contains(&copies) => {
+            return Err(CreationError::BadJournalCopies(copies, usual));
+        }
+        Some(copies) => copies,
+        None if stored.write_log == 0 && journals > 0 && journals == tolerance => tolerance,
+        None => usual,
+    };
+    if (1..copies).contains(&journals) {
+        return Err(match log.journal_copies {
+            None if stored.write_log > 0 => {
+                CreationError::TooFewJournalsForWrites { journals, copies, tolerance }
+            }
+            _ => CreationError::TooFewJournals { journals, copies },
+        });
+    }
+    Ok(if copies == usual { 0 } else { copies })
 }
 
 /// Checks and returns the number of members in each group.

@@ -42,7 +42,7 @@ impl Geometry {
     /// # Errors
     /// The array is not possible.
     pub fn create(creation: &Creation) -> Result<Geometry, CreationError> {
-        Geometry::from_settled(creation.settle(None)?)
+        Geometry::from_settled(creation.settle(None)?, &creation.log)
     }
 
     /// The same for members whose cylinders are known: there, units may float.
@@ -50,14 +50,13 @@ impl Geometry {
     /// # Errors
     /// The array is not possible.
     pub fn create_on(creation: &Creation, cylinder: Cylinder) -> Result<Geometry, CreationError> {
-        Geometry::from_settled(creation.settle(Some(cylinder))?)
+        Geometry::from_settled(creation.settle(Some(cylinder))?, &creation.log)
     }
 
-    fn from_settled(stored: StoredGeometry) -> Result<Geometry, CreationError> {
-        let geometry = Geometry::from_stored(stored);
-        let (journals, copies) = (geometry.journals(), geometry.commit_copies());
-        let enough = journals == 0 || journals >= copies;
-        if enough { Ok(geometry) } else { Err(CreationError::TooFewJournals { journals, copies }) }
+    fn from_settled(stored: StoredGeometry, log: &LogCreation) -> Result<Geometry, CreationError> {
+        let tolerance = Geometry::from_stored(stored).fault_tolerance();
+        let journal_copies = creation::journal_copies(log, &stored, tolerance)?;
+        Ok(Geometry::from_stored(StoredGeometry { journal_copies, ..stored }))
     }
 
     /// The shape from its stored values.
@@ -105,14 +104,14 @@ impl Geometry {
         self.layout.members()
     }
 
-    /// The number of journal devices.
-    pub fn journals(&self) -> u16 {
-        self.stored.journals
+    /// The number of slots for journal devices, vacant ones among them.
+    pub fn journal_slots(&self) -> u16 {
+        self.stored.journal_slots
     }
 
     /// All slots: those of members, then those of journal devices.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
-        (0..self.members() + self.journals()).map(Slot::new)
+        (0..self.members() + self.journal_slots()).map(Slot::new)
     }
 
     /// Whether `slot` is for a journal device, which holds entries and metadata and no units.
@@ -123,7 +122,7 @@ impl Geometry {
     /// The groups of places on which entries of the commit log stand together: the parity groups,
     /// then the journal devices.
     pub(crate) fn commit_groups(&self) -> u16 {
-        self.layout.groups() + u16::from(self.journals() > 0)
+        self.layout.groups() + u16::from(self.journal_slots() > 0)
     }
 
     /// The slots of such a group.
@@ -132,7 +131,7 @@ impl Geometry {
         let of_group = members / self.layout.groups();
         let (start, end) = match group < self.layout.groups() {
             true => (group * of_group, (group + 1) * of_group),
-            false => (members, members + self.journals()),
+            false => (members, members + self.journal_slots()),
         };
         (start..end).map(Slot::new)
     }
@@ -306,6 +305,19 @@ impl Geometry {
         self.fault_tolerance() + 1
     }
 
+    /// The number of journal devices on which an entry stands instead.
+    pub fn journal_copies(&self) -> u16 {
+        match self.stored.journal_copies {
+            0 => self.commit_copies(),
+            copies => copies.min(self.commit_copies()),
+        }
+    }
+
+    /// The number of places on which an entry in this group stands.
+    pub(crate) fn copies_in(&self, group: u16) -> u16 {
+        if group < self.layout.groups() { self.commit_copies() } else { self.journal_copies() }
+    }
+
     /// Where `part` of the commit log starts, and its length.
     pub fn commit_part(&self, part: CommitPart) -> (Sector, Sectors) {
         let start = self.commit_log().0;
@@ -377,7 +389,7 @@ impl StoredGeometry {
 
     /// The least length of what stands in `slot`.
     pub(crate) fn least_length(&self, slot: Slot) -> Sectors {
-        let journal = (self.members()..self.members() + self.journals).contains(&slot.get());
+        let journal = (self.members()..self.members() + self.journal_slots).contains(&slot.get());
         match journal {
             // (Where units float, the data area begins at a cylinder. The superblock must not.)
             true => Sectors::new(self.data_start).round_up(ALIGNMENT) + ALIGNMENT,

@@ -54,8 +54,9 @@ impl StoredGeometry {
         let code = self.organization.code;
         let all = u32::from(members) * u32::from(groups);
         require(members > 0 && all <= u32::from(MAXIMUM_MEMBERS), "members of a group")?;
-        let with_journals = all + u32::from(self.journals);
-        let journals = self.journals == 0 || self.consistency.is_journal();
+        let with_journals = all + u32::from(self.journal_slots);
+        let no_journals = self.journal_slots == 0 && self.journal_copies == 0;
+        let journals = no_journals || self.consistency.is_journal();
         require(journals && with_journals <= u32::from(MAXIMUM_MEMBERS), "journal devices")?;
         require(groups > 0 && (groups == 1 || code.is_parity()), "groups")?;
         require(self.organization.check().is_ok(), "combination of layout, code, update and read policy")?;

@@ -59,9 +59,13 @@ pub struct StoredGeometry {
     /// Lanes of the streams of records and of writes.
     #[serde(default = "one")]
     pub lanes: u16,
-    /// Journal devices, which have slots behind those of members.
+    /// Slots for journal devices, behind those of members. Some may be vacant.
+    #[serde(default, alias = "journals")]
+    pub journal_slots: u16,
+    /// The number of journal devices on which an entry stands; zero for one more than members may
+    /// be lost.
     #[serde(default)]
-    pub journals: u16,
+    pub journal_copies: u16,
     /// The members' cylinders, if units float.
     pub cylinder: Option<Cylinder>,
 }

@@ -9,6 +9,7 @@ use crate::core::Core;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 use crate::format::superblock::MEMBER_ENTRIES;
+use crate::geometry::Geometry;
 use crate::mode::Mode;
 use crate::roster::{MemberInfo, SlotState};
 use crate::signal::Signal;
@@ -210,7 +211,7 @@ impl Maintenance {
     fn exclude(&mut self, core: &mut Core, slot: Slot, cause: FailureCause) -> bool {
         let joins = core.cx.roster.state(slot) == SlotState::Rebuilding;
         let lose = match core.cx.geometry.is_for_journal(slot) {
-            true => joins || !core.logs.reads_alone_from(slot),
+            true => joins || !core.logs.reads_alone_from(slot) || may_lack_entries(&core.cx.geometry),
             false => joins || core.cx.roster.can_lose(&core.cx.geometry, slot),
         };
         if !lose {
@@ -281,6 +282,13 @@ fn fits(core: &Core, slot: Slot, info: &MemberInfo) -> Result<(), AdminError> {
         return Err(AdminError::TooSmall { has: info.length.bytes(), needs: needs.bytes() });
     }
     Ok(())
+}
+
+/// Whether journal devices may be lost with entries that stand on them alone. With write-through,
+/// and as many devices for an entry as may be lost, all members are there then, and what the
+/// entries say is computed from these.
+fn may_lack_entries(geometry: &Geometry) -> bool {
+    geometry.journal_copies() <= geometry.fault_tolerance() && !geometry.writes_back()
 }
 
 fn is_listed(core: &Core, failure: &FailedAccess) -> bool {

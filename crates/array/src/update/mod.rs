@@ -34,11 +34,9 @@ pub(crate) fn builder(geometry: &Geometry, tuning: &Tuning, simulated: Simulated
     Builder::new(tuning, simulated.combined && !geometry.is_journaled())
 }
 
-/// The number of members on which the records stand in the commit log that `plan` makes durable
-/// before it writes data.
-pub(crate) fn commit_copies(geometry: &Geometry, plan: &Plan) -> Option<u16> {
-    plan.commit_before.filter(|_| geometry.is_journaled())?;
-    Some(geometry.commit_copies())
+/// Whether `plan` makes records durable in the commit log before it writes data.
+pub(crate) fn commits(geometry: &Geometry, plan: &Plan) -> bool {
+    plan.commit_before.is_some() && geometry.is_journaled()
 }
 
 /// How a write is recorded. `known`: the old data need not be read.

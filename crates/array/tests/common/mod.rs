@@ -14,7 +14,7 @@ use parlour_array::{
     Geometry, Identity, Image, MemberInfo, Mode, NewArray, Opening, Operation, Request, RequestError,
     SUPERBLOCK_BYTES, Superblock, Tag, create,
 };
-use parlour_units::{Instant, Sector, Sectors, Slot};
+use parlour_units::{Instant, Member, Sector, Sectors, Slot};
 
 pub use disk::Disk;
 pub use random::{Random, payload};
@@ -60,8 +60,9 @@ impl World {
             true => geometry.least_length(slot),
             false => Sectors::new(setup.member_length),
         };
-        let members: Vec<(Identity, Sectors)> =
-            geometry.slots().map(|slot| (identity(u64::from(slot.get()) + 100), length(slot))).collect();
+        let devices = usize::from(setup.members + setup.log.journals);
+        let member = |slot: Slot| (identity(u64::from(slot.get()) + 100), length(slot));
+        let members: Vec<(Identity, Sectors)> = geometry.slots().take(devices).map(member).collect();
         let new = NewArray {
             array: identity(1),
             session: identity(2),
@@ -324,10 +325,7 @@ impl World {
                 };
                 for (i, sector) in bytes.chunks(512).enumerate() {
                     if self.random.chance(2) {
-                        let d = &mut self.disks[number];
-                        if d.stable.is_some() {
-                            d.cache.push((at.get() + i as u64, sector.to_vec(), false));
-                        }
+                        self.disks[number].note_write(at.get() + i as u64, sector, false);
                     }
                 }
             }
@@ -376,6 +374,11 @@ impl World {
         assert_eq!(member.as_usize(), self.numbers.len());
         self.numbers.push(index);
         self.drain();
+    }
+
+    /// Whether `member` is a journal device.
+    pub fn is_journal(&self, member: Member) -> bool {
+        self.array.status().journals.iter().any(|journal| journal.member == Some(member.get()))
     }
 
     /// The disk of the member in `slot`.

@@ -51,6 +51,8 @@ impl Setup {
                 writes: None,
                 lanes: None,
                 journals: 0,
+                journal_slots: None,
+                journal_copies: None,
             },
             cylinder: Cylinder { track: 48, tracks: 4 },
             tuning: Tuning { slice: Sectors::new(16), ..Tuning::default() },
@@ -67,8 +69,8 @@ impl Setup {
         Setup { consistency: Consistency::Journal, ..Setup::named("parity-logging", members) }
     }
 
-    pub fn geometry(&self) -> Geometry {
-        let creation = Creation {
+    pub fn creation(&self) -> Creation {
+        Creation {
             organization: self.organization,
             copies: self.copies,
             members: self.members,
@@ -78,8 +80,11 @@ impl Setup {
             member_length: Sectors::new(self.member_length),
             log: self.log,
             consistency: self.consistency,
-        };
-        let geometry = Geometry::create_on(&creation, self.cylinder).expect("a possible array");
+        }
+    }
+
+    pub fn geometry(&self) -> Geometry {
+        let geometry = Geometry::create_on(&self.creation(), self.cylinder).expect("a possible array");
         let stored = *geometry.stored();
         let commit_log = self.commit_log.map_or(stored.commit_log, Sectors::get);
         let intent_log = self.commit_log.map_or(stored.intent_log, |length| length.get() / 4);

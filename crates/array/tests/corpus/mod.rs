@@ -143,6 +143,8 @@ impl Case {
             writes: None,
             lanes: None,
             journals: 0,
+            journal_slots: None,
+            journal_copies: None,
         }
     }
 

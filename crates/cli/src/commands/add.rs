@@ -1,4 +1,4 @@
-//! `parlour add`: adds a spare.
+//! `parlour add`: adds a spare, or a journal device.
 
 use std::path::PathBuf;
 
@@ -11,15 +11,20 @@ use crate::console::Console;
 use crate::control::{self, ArrayOption};
 use crate::failure::Failure;
 
-/// Add a spare, which takes the slot of a failed member by itself
+/// Add a spare, which takes the slot of a failed member by itself; or a journal device
 ///
 /// A member of this array that was removed and may return goes back into its own slot. Then only
 /// the regions that were written since are rebuilt (unless --force is given, which makes it a new
 /// member).
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// A file or block device, as long as the other members
+    /// A file or block device, as long as the other members (or other journal devices)
     path: PathBuf,
+    /// Make it a journal device, which takes the entries of the journal instead of the members.
+    /// They go there as soon as there are as many as an entry stands on: two, where one member may
+    /// be lost
+    #[arg(long)]
+    journal: bool,
     /// Overwrite what is on it
     #[arg(long)]
     force: bool,
@@ -31,7 +36,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
-    let request = Request::Add { path: options.path.clone(), force: options.force };
+    let Options { path, force, journal, .. } = options;
+    let request = Request::Add { path: path.clone(), force: *force, journal: *journal };
     let mut answer = control::call(&options.array.array, &request)?;
     let back = answer["back"] == true;
     let slot = match answer["slot"].as_u64() {
@@ -47,6 +53,7 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
         let path = options.path.display();
         let state = if options.wait { "is rebuilt" } else { "is being rebuilt" };
         match slot {
+            Some(slot) if options.journal => format!("{path} is journal device {slot}\n{reminder}"),
             Some(slot) if back => {
                 format!("{path} is back as member {slot}; what it has missed {state}\n{reminder}")
             }

@@ -24,7 +24,8 @@ pub(crate) struct Options {
     members: Vec<PathBuf>,
     /// A file or block device that takes the entries of the journal instead of the members, such as
     /// a solid-state device beside large disks; give it once for each, at least two (one more than
-    /// may be lost)
+    /// may be lost; one is enough with --write-back 0 or --journal-copies 1). More can be added
+    /// while the array is served
     #[arg(long = "journal", value_name = "DEVICE")]
     journals: Vec<PathBuf>,
     /// Make members that do not exist: sparse files of this size. (A journal device is made as long
@@ -54,7 +55,7 @@ struct Created<'a> {
     organization: &'static str,
     consistency: &'static str,
     members: u16,
-    journals: u16,
+    journals: usize,
     capacity: Bytes,
     stripe_unit: Bytes,
     block: Bytes,
@@ -77,7 +78,8 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     let request = CreateRequest { force: options.force, ..asked };
     let report = parlour_engine::create(&request).map_err(|error| failure(error, options.size))?;
     report.notes.iter().for_each(|line| note(line));
-    console.answer(&created(&options.name, &report), || text(&options.name, &report))?;
+    let journals = request.journals.len();
+    console.answer(&created(&options.name, journals, &report), || text(&options.name, journals, &report))?;
     Ok(())
 }
 
@@ -124,7 +126,7 @@ pub(crate) fn request(
     })
 }
 
-fn created<'a>(name: &'a str, report: &'a CreateReport) -> Created<'a> {
+fn created<'a>(name: &'a str, journals: usize, report: &'a CreateReport) -> Created<'a> {
     let geometry = &report.geometry;
     Created {
         name,
@@ -132,7 +134,7 @@ fn created<'a>(name: &'a str, report: &'a CreateReport) -> Created<'a> {
         organization: geometry.stored().organization_name(),
         consistency: geometry.consistency().name(),
         members: geometry.members(),
-        journals: geometry.journals(),
+        journals,
         capacity: geometry.capacity().bytes(),
         stripe_unit: geometry.layout().unit_length().bytes(),
         block: geometry.block().bytes(),
@@ -141,14 +143,14 @@ fn created<'a>(name: &'a str, report: &'a CreateReport) -> Created<'a> {
     }
 }
 
-fn text(name: &str, report: &CreateReport) -> String {
+fn text(name: &str, journals: usize, report: &CreateReport) -> String {
     let sync = match is_in_sync(report) {
         true => "",
         false => {
             "Its members are not all zero: its redundancy is synced in the background once it is served.\n"
         }
     };
-    format!("Created the array '{name}': {}\n{sync}", sentence(&report.geometry))
+    format!("Created the array '{name}': {}\n{sync}", sentence(&report.geometry, journals))
 }
 
 fn is_in_sync(report: &CreateReport) -> bool {

@@ -46,7 +46,7 @@ enum OperationName {
 }
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
-    let geometry = options.shape.geometry(&options.array)?;
+    let (geometry, vacant) = options.shape.geometry(&options.array)?;
     let operation = match options.operation {
         OperationName::Read => ExplainedOperation::Read,
         OperationName::Write => ExplainedOperation::Write,
@@ -56,7 +56,10 @@ pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
     failed.sort_unstable();
     failed.dedup();
     let length = options.length.sectors();
-    let explanation = explain(&geometry, &Tuning::default(), operation, at, length, &failed)?;
+    let absent: Vec<Slot> = failed.iter().copied().chain(vacant).collect();
+    let explanation = explain(&geometry, &Tuning::default(), operation, at, length, &absent)?;
+    let failed = failed.iter().map(|slot| slot.get()).collect();
+    let explanation = Explanation { failed, ..explanation };
     console.answer(&explanation, || text(&geometry, &explanation))?;
     Ok(())
 }

@@ -72,7 +72,7 @@ struct RegionSizes {
 }
 
 pub(crate) fn run(options: &Options, console: Console) -> Result<(), Failure> {
-    let geometry = options.shape.geometry(&options.array)?;
+    let (geometry, _) = options.shape.geometry(&options.array)?;
     let drawing = draw(&geometry, options)?;
     console.answer(&drawing, || text(&geometry, &drawing, options.parity))?;
     Ok(())

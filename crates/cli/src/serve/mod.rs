@@ -109,7 +109,7 @@ impl Service {
             capacity: open.geometry().capacity().bytes().get(),
             notes: open.notes().iter().map(Note::to_string).collect(),
         };
-        let about = format!("'{}': {}", open.name(), sentence(open.geometry()));
+        let about = format!("'{}': {}", open.name(), sentence(open.geometry(), journals(&open)));
         let mut options = ServeOptions {
             control: Some(control),
             access_timeout: serving.timeouts.access_timeout(),
@@ -165,13 +165,18 @@ impl Service {
 const STILL_HELD: &str = "the array is stopped and its other members are closed; a member still does not answer, so this \
                           process may last until the system has answered";
 
+/// The number of journal devices.
+fn journals(open: &OpenArray) -> usize {
+    open.array().status().journals.len()
+}
+
 /// The properties of the export, and the limits of a client.
 fn terms(open: &OpenArray, export: Option<&str>, read_only: bool) -> Result<Terms, ConfigError> {
     let geometry = open.geometry();
     let block = u32::try_from(geometry.block().bytes().get()).expect("a block is 4 KiB at the most");
     let export = Export {
         name: export.unwrap_or(open.name()).to_owned(),
-        description: sentence(geometry),
+        description: sentence(geometry, journals(open)),
         size: geometry.capacity().bytes().get(),
         read_only,
         minimum_block: block,

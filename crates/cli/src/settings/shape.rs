@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use parlour_array::{Creation, CreationError, Geometry};
+use parlour_units::Slot;
 
 use super::{LogSettings, OrganizationSettings, SettingError, Size};
 use crate::console::note;
@@ -39,18 +40,20 @@ pub(crate) enum ShapeError {
 
 impl ShapeOptions {
     /// The geometry of the array with the members `existing`, or of the array that the options
-    /// describe.
+    /// describe; and the slots in which it has no journal device.
     ///
     /// # Errors
     /// The array is impossible or does not exist.
-    pub(crate) fn geometry(&self, existing: &[PathBuf]) -> Result<Geometry, ShapeError> {
+    pub(crate) fn geometry(&self, existing: &[PathBuf]) -> Result<(Geometry, Vec<Slot>), ShapeError> {
         if existing.is_empty() {
-            return self.imagined();
+            return Ok((self.imagined()?, Vec::new()));
         }
         if self.is_set() {
             return Err(ShapeError::Both);
         }
-        Ok(Geometry::from_stored(Looks::default().newest_superblock(existing)?.geometry))
+        let superblock = Looks::default().newest_superblock(existing)?;
+        let vacant = superblock.vacant_slots().collect();
+        Ok((Geometry::from_stored(superblock.geometry), vacant))
     }
 
     fn imagined(&self) -> Result<Geometry, ShapeError> {

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use parlour_array::organization::Consistency;
 use parlour_array::{Assembly, AssemblyError, Candidate, EntryState, Verdict as Standing};
-use parlour_units::Bytes;
+use parlour_units::{Bytes, Slot};
 use serde::Serialize;
 
 use crate::console::Columns;
 use crate::members::{Looks, MembersError};
 use crate::settings::describe;
+use crate::wording::devices;
 
-use super::text::devices;
 use super::verdict::{Finding, Health, Verdict};
 
 /// Why the state is unknown.
@@ -45,6 +45,8 @@ pub(crate) struct Offline {
     block: Bytes,
     stripe_unit: Bytes,
     fault_tolerance: u16,
+    #[serde(skip)]
+    journal_copies: u16,
     members: Vec<OfflineMember>,
     journals: Vec<OfflineMember>,
     /// Files that are not usable members of this array.
@@ -71,7 +73,8 @@ impl Offline {
         let assembly = Assembly::new(&candidates)?;
         let geometry = &assembly.geometry;
         let mut members = places(&assembly, &candidates);
-        let journals = members.split_off(geometry.members().into());
+        let mut journals = members.split_off(geometry.members().into());
+        journals.retain(|journal| !journal.slot.is_some_and(|slot| assembly.is_vacant(Slot::new(slot))));
         let mut offline = Offline {
             verdict: None,
             survives: assembly.survives(),
@@ -87,6 +90,7 @@ impl Offline {
             block: geometry.block().bytes(),
             stripe_unit: geometry.layout().unit_length().bytes(),
             fault_tolerance: geometry.fault_tolerance(),
+            journal_copies: geometry.journal_copies(),
             members,
             journals,
             others: others(&assembly, &candidates),
@@ -235,7 +239,7 @@ fn idle_absent(offline: &Offline) -> Option<Finding> {
 /// After a crash the journal devices are needed: what was acknowledged may stand there alone.
 fn idle_journals(offline: &Offline) -> Option<Finding> {
     let missing = offline.journals.iter().filter(|journal| journal.state == "missing").count();
-    let needed = !offline.is_clean() && missing > usize::from(offline.fault_tolerance);
+    let needed = !offline.is_clean() && missing >= usize::from(offline.journal_copies);
     needed.then(|| Finding {
         health: Health::AtRisk,
         reason: "the journal devices that are missing may hold what was written last".to_owned(),

@@ -42,7 +42,8 @@ fn well(account: &Account) -> String {
     };
     let journals = match account.journals.len() {
         0 => String::new(),
-        count => format!(", and so are {}", counted(count as u64, "journal device")),
+        1 => ", and so is 1 journal device".to_owned(),
+        count => format!(", and so are {count} journal devices"),
     };
     format!("{members}{journals}{}{repaired}", survives(account))
 }
@@ -223,8 +224,12 @@ fn journals(account: &Account, naming: &str) -> Option<Finding> {
             "journal {devices} {} {are} not active: no data is lost, {members}",
             names.join(", ")
         ),
-        remedy: failed
-            .map(|one| format!("replace it with 'parlour replace {} NEW-DEVICE{naming}'", one.slot)),
+        remedy: failed.map(|MemberAccount { slot, .. }| {
+            format!(
+                "replace it with 'parlour replace {slot} NEW-DEVICE{naming}', or do without it for good with 'parlour remove \
+                 {slot}{naming}'"
+            )
+        }),
     })
 }
 

@@ -9,7 +9,7 @@ use super::account::{
 use super::served::judge;
 use super::verdict::Verdict;
 use crate::console::{Columns, counted};
-use crate::wording::duration;
+use crate::wording::{devices, duration};
 
 /// The state of a served array. The verdict comes first.
 pub(crate) fn served_text(account: &Account, verdict: &Verdict) -> String {
@@ -130,15 +130,6 @@ fn layout(account: &Account) -> String {
         account.stripe_unit,
         account.block
     )
-}
-
-/// "5 members", "5 members and 2 journal devices".
-pub(crate) fn devices(members: usize, journals: usize) -> String {
-    let members = counted(members as u64, "member");
-    match journals {
-        0 => members,
-        _ => format!("{members} and {}", counted(journals as u64, "journal device")),
-    }
 }
 
 /// The unrecoverable data, and its stripes.

@@ -61,7 +61,7 @@ fn begins_with_greeting(reader: &mut impl BufRead) -> io::Result<bool> {
 /// The request with an absolute path: the server may run in another directory.
 fn resolved(request: &Request) -> Request {
     match request.clone() {
-        Request::Add { path, force } => Request::Add { path: absolute(&path), force },
+        Request::Add { path, force, journal } => Request::Add { path: absolute(&path), force, journal },
         Request::Replace { member, path, force } => Request::Replace { member, path: absolute(&path), force },
         other => other,
     }

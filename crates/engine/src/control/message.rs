@@ -25,13 +25,16 @@ pub enum Request {
         /// The slot.
         member: u16,
     },
-    /// Add a spare.
+    /// Add a spare, or a journal device.
     Add {
         /// The new member's absolute path.
         path: PathBuf,
         /// Overwrite foreign data on the new member.
         #[serde(default)]
         force: bool,
+        /// Whether it becomes a journal device.
+        #[serde(default)]
+        journal: bool,
     },
     /// Put a new member into a slot and rebuild it.
     Replace {

@@ -175,7 +175,10 @@ fn summary(at: Option<u64>, block: &[u8]) -> SuperblockSummary {
             return SuperblockSummary { at, error: Some(error.to_string()), ..Default::default() };
         }
     };
-    let line = |entry: &parlour_array::Entry| (entry.member.to_string(), state(entry.state));
+    let line = |entry: &parlour_array::Entry| match entry.is_vacant() {
+        true => (entry.member.to_string(), "vacant".to_owned()),
+        false => (entry.member.to_string(), state(entry.state)),
+    };
     SuperblockSummary {
         at,
         error: None,

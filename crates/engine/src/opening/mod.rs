@@ -152,7 +152,7 @@ pub fn open(request: &OpenRequest) -> Result<OpenArray, OpenError> {
         }
     };
     let present = found.iter().filter_map(Found::identity).collect();
-    let roster = enrol(found, &order, slots);
+    let roster = enrol(found, &order, slots, array.geometry().members());
     Ok(assembled(array, inputs, roster, request, began, &superblock, notes, present, first))
 }
 
@@ -433,12 +433,13 @@ fn check_blocks(assembly: &Assembly, found: &[Found]) -> Result<(), OpenError> {
     }
 }
 
-/// Numbers the members as the array does: slots in order, then spares. Unused members are closed.
-fn enrol(found: Vec<Found>, order: &[Option<usize>], slots: usize) -> Roster {
+/// Numbers the members as the array does: slots in order, of which the first `data` are not for
+/// journal devices, then spares. Unused members are closed.
+fn enrol(found: Vec<Found>, order: &[Option<usize>], slots: usize, data: u16) -> Roster {
     let mut members: Vec<Option<Member>> = found.into_iter().map(|found| Some(found.member)).collect();
     let mut take = |index: &Option<usize>| index.and_then(|index| members[index].take());
     let in_slots = order[..slots].iter().map(&mut take).collect();
-    let mut roster = Roster::of_slots(in_slots);
+    let mut roster = Roster::of_slots(in_slots, data);
     for spare in &order[slots..] {
         roster.push(take(spare));
     }

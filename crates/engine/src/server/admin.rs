@@ -8,7 +8,7 @@ use parlour_units::Slot;
 use serde_json::{Value, json};
 
 use super::ready::Ready;
-use super::waiting::Waiting;
+use super::waiting::{Waiting, Wanted};
 use super::{Server, Stage};
 use crate::control::{ClientId, Request};
 use crate::frontend::Frontend;
@@ -33,9 +33,10 @@ impl<F: Frontend> Server<F> {
         if ready.reception {
             while let Some((waiting, result)) = self.reception.poll() {
                 match waiting {
-                    Waiting::Client { client, slot, force } => {
-                        let answer =
-                            result.map_err(Refusal::from).and_then(|one| self.take_in(one, slot, force));
+                    Waiting::Client { client, wanted, force } => {
+                        let taken =
+                            |one| self.slot_for(wanted).and_then(|slot| self.take_in(one, slot, force));
+                        let answer = result.map_err(Refusal::from).and_then(taken);
                         self.answer(client, answer);
                     }
                     Waiting::Return(path) => self.receive_returned(&path, result),
@@ -73,8 +74,13 @@ impl<F: Frontend> Server<F> {
 
     fn obey(&mut self, client: ClientId, request: Request) {
         let answer = match request {
-            Request::Add { path, force } => self.apply(client, path, force, None),
-            Request::Replace { member, path, force } => self.apply(client, path, force, Some(member)),
+            Request::Add { path, force, journal: false } => {
+                self.apply(client, path, force, Wanted::SpareOrReturned)
+            }
+            Request::Add { path, force, journal: true } => self.apply(client, path, force, Wanted::Journal),
+            Request::Replace { member, path, force } => {
+                self.apply(client, path, force, Wanted::MemberOf(member))
+            }
             // Answered when the array has stopped.
             Request::Stop => {
                 self.begin_stop();
@@ -133,20 +139,31 @@ impl<F: Frontend> Server<F> {
         client: ClientId,
         path: PathBuf,
         force: bool,
-        slot: Option<u16>,
+        wanted: Wanted,
     ) -> Result<Option<Value>, Refusal> {
         let geometry = self.machine.array.get().geometry().clone();
         if self.stage != Stage::Serving {
             return Err(Refusal::Stopping);
         }
-        let slots = geometry.members() + geometry.journals();
-        if let Some(slot) = slot.filter(|slot| *slot >= slots) {
-            return Err(AdminError::NoSuchMember(Slot::new(slot), slots - 1).into());
-        }
+        let slot = self.slot_for(wanted)?.map(Slot::new);
         let path = self.machine.roster.in_style(path);
-        let waiting = Waiting::Client { client, slot, force };
-        self.reception.admit(waiting, Application { path, slot: slot.map(Slot::new), force, geometry })?;
+        self.reception
+            .admit(Waiting::Client { client, wanted, force }, Application { path, slot, force, geometry })?;
         Ok(None)
+    }
+
+    /// The slot that a joining member is to take now, if it is to take a certain one.
+    fn slot_for(&self, wanted: Wanted) -> Result<Option<u16>, Refusal> {
+        let array = self.machine.array.get();
+        let slots = array.geometry().slots().count() as u16;
+        match wanted {
+            Wanted::SpareOrReturned => Ok(None),
+            Wanted::MemberOf(slot) if slot >= slots => {
+                Err(AdminError::NoSuchMember(Slot::new(slot), slots - 1).into())
+            }
+            Wanted::MemberOf(slot) => Ok(Some(slot)),
+            Wanted::Journal => Ok(Some(array.free_journal_slot()?.get())),
+        }
     }
 
     /// Whether the array may lose the member in `slot`, if there is one.

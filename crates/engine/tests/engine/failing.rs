@@ -39,7 +39,9 @@ fn a_spare_takes_over_by_itself_and_the_failed_member_is_closed() {
         let mut reference = Reference::new(&served, 21);
         reference.exercise(&served, 10);
         let spare = new_file(directory.path(), "spare", LENGTH);
-        served.command(&Request::Add { path: spare.clone(), force: false }).expect("the spare is added");
+        served
+            .command(&Request::Add { path: spare.clone(), force: false, journal: false })
+            .expect("the spare is added");
         assert_eq!(served.status()["spares"].as_array().map(Vec::len), Some(1));
         served.command(&Request::Fail { member: 2, force: false }).expect("the member is failed");
         reference.exercise(&served, 10);
@@ -101,8 +103,10 @@ fn commands_that_make_no_sense_are_refused_with_the_reason() {
     assert!(refused(&served, &Request::Remove { member: 0 }).contains("fail it first"));
     assert!(refused(&served, &Request::Rebuild).contains("nothing to rebuild"));
     let small = new_file(directory.path(), "small", 4 << 20);
-    assert!(refused(&served, &Request::Add { path: small, force: false }).contains("too small"));
-    let add = |path: &Path| Request::Add { path: path.into(), force: false };
+    assert!(
+        refused(&served, &Request::Add { path: small, force: false, journal: false }).contains("too small")
+    );
+    let add = |path: &Path| Request::Add { path: path.into(), force: false, journal: false };
     assert!(refused(&served, &add(&members[0])).contains("in use"));
     assert!(refused(&served, &add(&directory.path().join("none"))).contains("no such file"));
     let swap = new_file(directory.path(), "swap", LENGTH);

@@ -26,7 +26,9 @@ fn recorded_inputs_give_identical_effects() {
             if named.organization.code != Code::None && round == 0 {
                 let path = directory.path().join("spare");
                 std::fs::File::create_new(&path).and_then(|file| file.set_len(LENGTH)).expect("a file");
-                served.command(&Request::Add { path, force: false }).expect("a spare is added");
+                served
+                    .command(&Request::Add { path, force: false, journal: false })
+                    .expect("a spare is added");
                 served.command(&Request::Fail { member: 3, force: false }).expect("a member is failed");
                 served.until_redundant();
                 served.assert_consistent();

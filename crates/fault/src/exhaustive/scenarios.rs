@@ -418,6 +418,8 @@ impl Subject {
                 writes: self.write_back.then_some(Sectors::new(512)),
                 lanes: Some(1),
                 journals: 0,
+                journal_slots: None,
+                journal_copies: None,
             },
             consistency: self.consistency,
         }

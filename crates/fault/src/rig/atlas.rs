@@ -14,7 +14,8 @@ impl Rig<'_> {
             // The promises allow these faults in every state.
             Fault::PowerCut | Fault::Kill | Fault::Scrub | Fault::RepairingScrub | Fault::SlowMember => true,
             Fault::Stop | Fault::Spare | Fault::Comeback | Fault::LateWrite | Fault::Rival => true,
-            Fault::Replacement if self.is_failed(slot) => true,
+            Fault::Replacement | Fault::Removal if self.is_failed(slot) => true,
+            Fault::Removal => false,
             // The data lost by its lying flushes would be found missing before its exclusion can be
             // recorded.
             Fault::FailedFlush if self.lies(slot) => false,
@@ -93,10 +94,13 @@ impl Rig<'_> {
     fn can_do_without(&self, slot: u16) -> bool {
         let layout = self.geometry.layout();
         let for_journal = |slot: u16| self.geometry.is_for_journal(Slot::new(slot));
-        // Journal devices hold entries together.
-        let shares = |other: &u16| match for_journal(slot) {
-            true => for_journal(*other),
-            false => !for_journal(*other) && layout.share_stripes(Slot::new(slot), Slot::new(*other)),
+        // Journal devices hold entries together. If an entry stands on no more than may be lost,
+        // what was under way is resynced after a crash with their loss, from all members.
+        let apart = self.geometry.journal_copies() > self.geometry.fault_tolerance();
+        let shares = |other: &u16| match (for_journal(slot), for_journal(*other)) {
+            (true, true) => true,
+            (false, false) => layout.share_stripes(Slot::new(slot), Slot::new(*other)),
+            _ => !apart,
         };
         let slots = self.geometry.slots().map(Slot::get);
         let peers = slots.filter(|other| *other != slot && shares(other));

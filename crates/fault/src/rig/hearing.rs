@@ -19,6 +19,7 @@ impl Rig<'_> {
                 self.defects.set_behind(true);
                 Ok(())
             }
+            Event::CommitLogDamaged if self.may_lack_entries() => Ok(()),
             Event::AcknowledgedLost { .. }
             | Event::CommitLogDamaged
             | Event::LogDamaged { .. }
@@ -34,6 +35,14 @@ impl Rig<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether entries may have stood on a journal device alone that is gone. (With write-through
+    /// that is promised to cost no more than a resync.)
+    fn may_lack_entries(&self) -> bool {
+        let mut journals = self.geometry.slots().filter(|slot| self.geometry.is_for_journal(*slot));
+        let alone = self.geometry.journal_copies() <= self.geometry.fault_tolerance();
+        alone && journals.any(|slot| self.is_gone(slot.get()))
     }
 
     fn hear_of_failure(&mut self, told: &Event, slot: Slot, cause: FailureCause) -> Result<(), Violation> {

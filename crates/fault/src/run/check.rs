@@ -27,6 +27,7 @@ impl Run<'_> {
             }
             let gone = self.rig.gone_of_all().next();
             match gone.filter(|_| self.rig.is_redundant()) {
+                Some(slot) if self.remove(slot)? => {}
                 Some(slot) => self.put_new(slot)?,
                 // A resync cannot use data that is unreadable.
                 None => {

@@ -60,6 +60,19 @@ impl Run<'_> {
         self.put_new(slot)
     }
 
+    /// In some sessions a failed journal device is removed for good. The array must have come to
+    /// rest: until then, entries may stand on the others alone. Returns whether it is.
+    pub(super) fn remove(&mut self, slot: u16) -> Result<bool, Violation> {
+        let for_journal = self.rig.geometry.is_for_journal(Slot::new(slot));
+        let chosen = for_journal && self.rig.world.sessions() % 2 == 1 && self.rig.is_failed(slot);
+        if !chosen || !self.rig.is_serving() || !self.rig.dares(Fault::Removal, slot) {
+            return Ok(false);
+        }
+        self.rig.world.remove(slot).map_err(|_| Violation::seam("a failed journal device stays"))?;
+        self.go_on()?;
+        Ok(true)
+    }
+
     /// A new member takes `slot`, or its old member returns, if the array allows it.
     pub(super) fn put_new(&mut self, slot: u16) -> Result<(), Violation> {
         if self.rig.script.has(Extra::Returns) && self.come_back(slot)? {

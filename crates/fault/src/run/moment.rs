@@ -58,7 +58,7 @@ impl Moment {
             oracle: rig.hosts.oracle().clone(),
             cut_off: rig.cut_off_now(),
             synced,
-            whole: synced && expendable.len() == rig.geometry.slots().count(),
+            whole: synced && expendable.len() == rig.status().slots().count(),
             expendable,
             sessions: rig.world.sessions(),
             now: rig.now(),

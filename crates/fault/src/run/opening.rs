@@ -25,7 +25,7 @@ pub(super) fn fresh_disks(script: &Script, array: u64) -> Vec<Disk> {
         other => identity(other << 32 | index as u64),
     };
     let device = |slot: Slot| (names(slot.as_usize()), options.length_of(&geometry, slot));
-    let members: Vec<_> = geometry.slots().map(device).collect();
+    let members: Vec<_> = geometry.slots().take(options.devices().into()).map(device).collect();
     let new = NewArray {
         array: identity(array),
         session: identity(identity::FIRST_SESSION),
@@ -57,7 +57,8 @@ pub(super) fn spoil(
         _ => order.retain(|other| *other != disk),
     }
     if fault == Fault::ForeignMember {
-        let other = fresh_disks(script, identity::OTHER_ARRAY).swap_remove(usize::from(slot));
+        let mut others = fresh_disks(script, identity::OTHER_ARRAY);
+        let other = others.swap_remove(usize::from(slot).min(others.len() - 1));
         order.push(shelf.add(other));
     }
 }

@@ -133,7 +133,7 @@ impl Prepared {
             let first = number * geometry.members();
             let drives = first..first + geometry.members();
             let mut drives: Vec<Member> = drives.map(|drive| self.drive(Some(drive), random)).collect();
-            drives.extend((0..geometry.journals()).map(|_| self.journal_drive(random)));
+            drives.extend((0..geometry.journal_slots()).map(|_| self.journal_drive(random)));
             let new = New { name: &name, geometry, length: *length, tuning: *tuning, simulated: *simulated };
             volumes.push(opening::open(&new, drives)?);
         }

@@ -37,13 +37,20 @@ pub struct LogSettings {
     /// where it is short]
     #[arg(long, value_name = "COUNT")]
     pub journal_lanes: Option<u16>,
+    /// Journal devices on which each entry stands [default: one more than members may be lost]
+    #[arg(long, value_name = "COUNT")]
+    pub journal_copies: Option<u16>,
 }
 
 impl LogSettings {
     /// Fills in what these settings leave open from those of a file.
     #[must_use]
     pub fn or(self, file: Self) -> Self {
-        fill!(self, file, [sublogs, regions, log_ratio, log_segment, log_track, write_back, journal_lanes])
+        fill!(
+            self,
+            file,
+            [sublogs, regions, log_ratio, log_segment, log_track, write_back, journal_lanes, journal_copies]
+        )
     }
 
     /// Returns the settings for the array, which checks them.
@@ -62,6 +69,8 @@ impl LogSettings {
                 writes: self.write_back.map(Size::sectors),
                 lanes: self.journal_lanes,
                 journals: 0,
+                journal_slots: None,
+                journal_copies: self.journal_copies,
             }),
         }
     }

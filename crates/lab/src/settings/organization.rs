@@ -278,9 +278,5 @@ pub fn describe(stored: &StoredGeometry) -> String {
         0 => String::new(),
         length => format!(", write-back from {}", Sectors::new(length).bytes()),
     };
-    let journals = match stored.journals {
-        0 => String::new(),
-        journals => format!(" on {journals} journal devices"),
-    };
-    format!("{name}{about}{consistency}{journals}{write_back}")
+    format!("{name}{about}{consistency}{write_back}")
 }

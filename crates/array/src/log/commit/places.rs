@@ -11,9 +11,9 @@ use crate::log::ring::Ring;
 use crate::roster::SlotState;
 
 /// The slots to whose members the next entry goes: f + 1 of one group, where the code survives f
-/// losses in a group; fewer, if fewer are active. Journal devices take it, if they are enough. Of a
-/// group, those take it that have the least to do; among equals, those whose heads are nearest to
-/// the commit log.
+/// losses in a group; fewer, if fewer are active. Journal devices take it, if they are enough: as
+/// many as the geometry names. Of a group, those take it that have the least to do; among equals,
+/// those whose heads are nearest to the commit log.
 ///
 /// Members in `full` have no space for an entry: they are left out, if others are enough.
 pub(in crate::log) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot> {
@@ -26,25 +26,26 @@ pub(in crate::log) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> 
     let of_group = |group: u16| {
         let mut loads: Vec<(bool, u32, u64, Slot)> = active(cx, durable, group).filter_map(load).collect();
         loads.sort_unstable();
-        loads.truncate(copies(cx));
-        loads
+        loads.truncate(copies(cx, group));
+        (group, loads)
     };
     // A group with fewer members than an entry needs is the last choice.
-    let rank = |loads: &Vec<(bool, u32, u64, Slot)>| {
+    let rank = |(group, loads): &(u16, Vec<(bool, u32, u64, Slot)>)| {
         let any_full = loads.iter().any(|load| load.0);
         let on_devices = loads.iter().any(|(.., slot)| cx.geometry.is_for_journal(*slot));
+        let lacking = copies(cx, *group) - loads.len();
         // (Devices that are too few are the last choice: an opening does without them.)
-        let choice = match (on_devices, loads.len() == copies(cx)) {
+        let choice = match (on_devices, lacking == 0) {
             (true, true) => 0,
             (false, _) => 1,
             (true, false) => 2,
         };
         let longest_queue = loads.iter().map(|load| load.1).max();
-        (copies(cx) - loads.len(), any_full, choice, longest_queue)
+        (lacking, any_full, choice, longest_queue)
     };
     let groups = (0..cx.geometry.commit_groups()).map(of_group);
     let best = groups.min_by_key(rank);
-    best.unwrap_or_default().into_iter().map(|(.., slot)| slot).collect()
+    best.map_or_else(Vec::new, |(_, loads)| loads.into_iter().map(|(.., slot)| slot).collect())
 }
 
 /// Whether the next entry goes to no member in `full`.
@@ -52,9 +53,9 @@ pub(super) fn have_space(cx: &Context, durable: &Durable, full: &[Slot]) -> bool
     places(cx, durable, full).iter().all(|slot| !full.contains(slot))
 }
 
-/// The number of members on which an entry stands.
-pub(super) fn copies(cx: &Context) -> usize {
-    usize::from(cx.geometry.commit_copies())
+/// The number of members, or journal devices, of `group` on which an entry stands.
+fn copies(cx: &Context, group: u16) -> usize {
+    usize::from(cx.geometry.copies_in(group))
 }
 
 /// The slots of a group whose members are believed after a crash.
@@ -70,7 +71,7 @@ pub(super) fn further_places(cx: &Context, durable: &Durable, slots: &[Slot]) ->
     };
     let have = active(cx, durable, group).filter(|slot| slots.contains(slot)).count();
     let others = active(cx, durable, group).filter(|slot| !slots.contains(slot));
-    others.take(copies(cx).saturating_sub(have)).collect()
+    others.take(copies(cx, group).saturating_sub(have)).collect()
 }
 
 impl Logs {
@@ -101,7 +102,7 @@ impl Logs {
                 let have = active(cx, durable, group).filter(|slot| slots.contains(slot)).count();
                 let whole = |slot: &Slot| cx.roster.state(*slot) == SlotState::Active;
                 let whole = cx.geometry.commit_slots_of(group).filter(whole).count();
-                have >= copies(cx).min(whole) && !is_exposed(cx, durable, slots)
+                have >= copies(cx, group).min(whole) && !is_exposed(cx, durable, slots)
             })
         };
         let apart = streams.apart;
@@ -126,14 +127,15 @@ impl Logs {
 }
 
 /// Whether an entry that stands in `slots` stands on fewer members than it could. One on journal
-/// devices could stand on members.
+/// devices could stand on members, of which fewer would be lacking.
 pub(super) fn is_exposed(cx: &Context, durable: &Durable, slots: &[Slot]) -> bool {
     let Some(first) = slots.first() else { return true };
     let elsewhere = || {
         let have = slots.iter().filter(|slot| durable.known_state(cx, **slot) == SlotState::Active).count();
+        let lacking = |group: u16, have: usize| copies(cx, group).saturating_sub(have);
         let groups = 0..cx.geometry.commit_groups();
-        let most = groups.map(|group| active(cx, durable, group).count()).max().unwrap_or(0);
-        have < most.min(copies(cx))
+        let least = groups.map(|group| lacking(group, active(cx, durable, group).count())).min();
+        least.is_some_and(|least| least < lacking(cx.geometry.commit_group_of(*first), have))
     };
     !further_places(cx, durable, slots).is_empty() || cx.geometry.is_for_journal(*first) && elsewhere()
 }

@@ -70,7 +70,7 @@ pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
         (prepared.paths.is_some(), "path", "processors, channels and strings are not modelled"),
         (prepared.discipline != Discipline::Fcfs, "drive.queue", "only fcfs is modelled"),
         (prepared.people_first, "drive.people-first", "accesses that yield to others are not modelled"),
-        (prepared.geometry.journals() > 0, "journal.devices", "only a journal on members is modelled"),
+        (prepared.geometry.journal_slots() > 0, "journal.devices", "only a journal on members is modelled"),
         (organization.floats(), "array.organization", "data that floats is not modelled"),
         (
             !workload.place.as_ref().is_none_or(uniform),

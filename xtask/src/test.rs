@@ -66,15 +66,17 @@ fn run_tests(
     kernel: impl FnOnce() -> Result<PathBuf, KernelError> + Send,
 ) -> Result<(), TestError> {
     let computing = computing()?;
-    let aside = [("waiting.log", waiting()), ("planted-bugs.log", tests_of_tests(copy))];
+    let waiting = || run_aside(("waiting.log", waiting()));
     let in_lab = || kernel().map(|_| run_aside(("kernel.log", lab())));
-    let (aside, held) = beside(|| (aside.map(run_aside), in_lab()), || run_all(computing));
-    let (aside, in_lab) = aside;
-    for (command, log, _) in aside.iter().chain(&in_lab) {
+    let planted = || run_aside(("planted-bugs.log", tests_of_tests(copy)));
+    let (waited, (planted, held)) =
+        beside(|| (waiting(), in_lab()), || beside(planted, || run_all(computing)));
+    let (waiting, in_lab) = waited;
+    for (command, log, _) in [&waiting, &planted].into_iter().chain(&in_lab) {
         command::show(command, log)?;
     }
     held?;
-    aside.into_iter().try_for_each(|(.., ran)| ran)?;
+    [waiting, planted].into_iter().try_for_each(|(.., ran)| ran)?;
     let (.., ran) = in_lab?;
     Ok(ran?)
 }

@@ -326,6 +326,32 @@ mod tests {
         assert!(!ring.lane(Lane::FIRST).fits(Sectors::new(8)), "a block is kept for an empty entry");
     }
 
+    /// Regression test. It was kept until all older entries of other lanes were forgotten as well:
+    /// an entry whose space was reserved found none.
+    #[test]
+    fn what_the_newest_entry_counts_on_is_free_when_its_lane_has_an_entry_of_this_session() {
+        let entry = |lane, number, at| {
+            let header = EntryHeader { number, at, tail: 1, previous: 0, content: something() };
+            FoundEntry { lane: Lane(lane), header, slots: PLACES.to_vec() }
+        };
+        let first =
+            FoundLane { entries: vec![entry(0, 1, 0)], newest: 1, head: 8, floor: 0, ..FoundLane::default() };
+        let second = FoundLane {
+            entries: vec![entry(1, 3, 56)],
+            newest: 3,
+            head: 64,
+            floor: 0,
+            ..FoundLane::default()
+        };
+        let found = Found { lanes: vec![first, second], ..Found::default() };
+        let mut lanes = Lanes::new(&found, 4, &[Sectors::new(80); 2], BLOCK);
+        assert!(!lanes.lane(Lane(1)).fits(Sectors::new(16)), "until then it is kept");
+        lanes.append(Lane(1), wanted(8, 0, 0), &PLACES);
+        lanes.written(Lane(1), true);
+        assert_eq!(lanes.oldest(), Some(1), "the entry of the other lane counts");
+        assert!(lanes.lane(Lane(1)).fits(Sectors::new(16)));
+    }
+
     #[test]
     #[should_panic(expected = "space is reserved before it is used")]
     fn what_still_counts_is_never_overwritten() {

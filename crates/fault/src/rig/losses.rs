@@ -24,13 +24,23 @@ impl Rig<'_> {
                 halted || self.status().counters.out_of_space
             }
             RequestError::NotFast => matches!(ask, Ask::Zero { fast_only: true, .. }),
-            RequestError::Lost => self.may_be_lost(*range, ask.is_durable()),
+            RequestError::Lost => {
+                self.may_be_lost(*range, ask.is_durable()) || ask.changes() && self.may_be_stuck()
+            }
             RequestError::ReadOnly
             | RequestError::Superseded
             | RequestError::BeyondEnd
             | RequestError::Misaligned
             | RequestError::BadBuffer => false,
         }
+    }
+
+    /// Whether staged data may be stuck, because its stripes have lost more than the fault
+    /// tolerance allows. Then a write that passes the stage by may be refused, though its own
+    /// stripes have lost nothing (docs/decisions/write-back.md, rule 11).
+    fn may_be_stuck(&self) -> bool {
+        let all = Range { at: 0, length: self.geometry.capacity().get() };
+        self.limits.beyond && self.geometry.writes_back() && self.may_be_lost(all, false)
     }
 
     /// Whether a request on these sectors may fail because one of its stripes has lost more than

@@ -271,7 +271,7 @@ impl Assembly {
 
     /// Whether `slot` is for a journal device, and the array has none there.
     pub fn is_vacant(&self, slot: Slot) -> bool {
-        self.geometry.is_for_journal(slot) && self.superblock.table[slot.as_usize()].is_vacant()
+        self.superblock.vacant_slots().any(|vacant| vacant == slot)
     }
 
     /// Whether the member in `slot` is there and is active.

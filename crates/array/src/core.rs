@@ -99,7 +99,7 @@ impl Core {
 
     /// The slot, if there is such a one.
     pub(crate) fn check_slot(&self, slot: Slot) -> Result<Slot, AdminError> {
-        let slots = self.cx.geometry.slots().count() as u16;
+        let slots = self.cx.geometry.slot_count();
         if slot.get() < slots { Ok(slot) } else { Err(AdminError::NoSuchMember(slot, slots - 1)) }
     }
 }

@@ -107,7 +107,7 @@ pub fn accesses(
 fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Slot]) -> Result<(), ExplainError> {
     let capacity = geometry.capacity();
     let block = geometry.block();
-    let slots = geometry.slots().count() as u16;
+    let slots = geometry.slot_count();
     if length.is_zero() {
         return Err(ExplainError::Empty);
     }

@@ -558,6 +558,30 @@ fn a_single_journal_device_is_lost_while_serving() {
     }
 }
 
+/// After a crash entries are still to be read from it. If all members are there, their regions are
+/// resynced; otherwise it is kept, because parity stands in for the member that is missing.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_single_journal_device_is_given_up_during_recovery_only_while_no_member_is_missing() {
+    let begin = |missing: bool| {
+        let mut world = begun(&single(write_through()));
+        for (at, new) in (0..).zip(contents(20)) {
+            write(&mut world, at * 100, &new);
+        }
+        world.disk_at(2).dead = missing;
+        world.crash(false).unwrap()
+    };
+    let mut world = begin(true);
+    let refused = world.array.fail(world.now, Slot::new(5));
+    assert_eq!(refused, Err(AdminError::Needed(Slot::new(5))));
+    world.settle();
+    check(&mut world, &contents(20));
+    let mut world = begin(false);
+    fail(&mut world, 5);
+    world.settle();
+    check(&mut world, &contents(20));
+    assert_eq!(world.scrub(parlour_array::Repair::Nothing).mismatches, 0);
+}
+
 /// A person may accept that acknowledged writes stand on one device. If it is lost in a crash, the
 /// opening says so.
 #[cfg_attr(not(feature = "planted-bugs"), test)]

@@ -268,7 +268,7 @@ impl Superblocks {
             let members = standing.chain(roster.spares().iter().copied());
             return members.filter_map(|member| Some((member, entry(&member)? as u16))).collect();
         }
-        let slots = cx.geometry.slots().count() as u16;
+        let slots = cx.geometry.slot_count();
         let spares = roster.spares().iter().enumerate();
         let standing = roster.standing().map(|(slot, member)| (member, slot.get()));
         standing.chain(spares.map(|(index, member)| (*member, slots + index as u16))).collect()

@@ -109,9 +109,14 @@ impl Geometry {
         self.stored.journal_slots
     }
 
+    /// The number of slots, of members and of journal devices.
+    pub fn slot_count(&self) -> u16 {
+        self.members() + self.journal_slots()
+    }
+
     /// All slots: those of members, then those of journal devices.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + use<> {
-        (0..self.members() + self.journal_slots()).map(Slot::new)
+        (0..self.slot_count()).map(Slot::new)
     }
 
     /// Whether `slot` is for a journal device, which holds entries and metadata and no units.

@@ -9,7 +9,6 @@ use crate::core::Core;
 use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 use crate::format::superblock::MEMBER_ENTRIES;
-use crate::geometry::Geometry;
 use crate::mode::Mode;
 use crate::roster::{MemberInfo, SlotState};
 use crate::signal::Signal;
@@ -211,7 +210,7 @@ impl Maintenance {
     fn exclude(&mut self, core: &mut Core, slot: Slot, cause: FailureCause) -> bool {
         let joins = core.cx.roster.state(slot) == SlotState::Rebuilding;
         let lose = match core.cx.geometry.is_for_journal(slot) {
-            true => joins || !core.logs.reads_alone_from(slot) || may_lack_entries(&core.cx.geometry),
+            true => joins || !core.logs.reads_alone_from(slot) || may_lack_entries(core),
             false => joins || core.cx.roster.can_lose(&core.cx.geometry, slot),
         };
         if !lose {
@@ -285,10 +284,12 @@ fn fits(core: &Core, slot: Slot, info: &MemberInfo) -> Result<(), AdminError> {
 }
 
 /// Whether journal devices may be lost with entries that stand on them alone. With write-through,
-/// and as many devices for an entry as may be lost, all members are there then, and what the
-/// entries say is computed from these.
-fn may_lack_entries(geometry: &Geometry) -> bool {
-    geometry.journal_copies() <= geometry.fault_tolerance() && !geometry.writes_back()
+/// and as many devices for an entry as may be lost, what the entries say is computed from the
+/// members: if these are all there, and not otherwise.
+fn may_lack_entries(core: &Core) -> bool {
+    let geometry = &core.cx.geometry;
+    let enough = geometry.journal_copies() <= geometry.fault_tolerance() && !geometry.writes_back();
+    enough && !core.cx.roster.is_degraded()
 }
 
 fn is_listed(core: &Core, failure: &FailedAccess) -> bool {

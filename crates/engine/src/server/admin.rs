@@ -155,7 +155,7 @@ impl<F: Frontend> Server<F> {
     /// The slot that a joining member is to take now, if it is to take a certain one.
     fn slot_for(&self, wanted: Wanted) -> Result<Option<u16>, Refusal> {
         let array = self.machine.array.get();
-        let slots = array.geometry().slots().count() as u16;
+        let slots = array.geometry().slot_count();
         match wanted {
             Wanted::SpareOrReturned => Ok(None),
             Wanted::MemberOf(slot) if slot >= slots => {

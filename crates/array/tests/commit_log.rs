@@ -8,7 +8,8 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::{Action, Operation, Repair};
+use parlour_array::organization::Consistency;
+use parlour_array::{Action, Event, Fault, Geometry, Operation, Outcome, Repair};
 use parlour_units::{Region, Sectors, Slot};
 
 /// What each sector may hold.
@@ -27,6 +28,13 @@ fn setups() -> [Setup; 3] {
     let mut lanes = one.clone();
     (lanes.log.lanes, lanes.member_length) = (Some(3), 6 * 2_048);
     [one, two, lanes]
+}
+
+/// RAID 5, where nothing counts after a flush. The log is short, so it is often full.
+fn often_full() -> Setup {
+    let mut setup = Setup { consistency: Consistency::Journal, ..Setup::named("raid5", 5) };
+    (setup.member_length, setup.commit_log) = (4 * 2_048, Some(Sectors::new(96)));
+    setup
 }
 
 struct Story {
@@ -48,26 +56,46 @@ impl Story {
 
     /// Writes a few sectors, none of them a whole stripe, durably or not.
     fn write(&mut self) {
-        let layout = self.world.array.geometry().layout().clone();
-        let region = Region::new(self.random.below(REGIONS) as u32);
+        let (at, new) = self.draw();
+        let waits = self.random.chance(2);
+        self.may_hold(at, &new, waits);
+        if waits {
+            let (write, length) = (Operation::Write { durable: true }, new.len() as u64 / 512);
+            let done = self.world.do_now(write, at, length, Some(&new)).0;
+            done.unwrap_or_else(|error| panic!("{}: write at {at}: {error}", self.told));
+        } else {
+            self.world.write(at, &new);
+        }
+    }
+
+    /// Begins a write, and does nothing for it.
+    fn write_unanswered(&mut self) {
+        let (at, new) = self.draw();
+        self.may_hold(at, &new, false);
+        self.world.write(at, &new);
+    }
+
+    /// Where something is to be written, and what.
+    fn draw(&mut self) -> (u64, Vec<u8>) {
+        let layout = self.world.array.geometry().layout();
+        let regions = REGIONS.min(layout.region_count().into());
+        let region = Region::new(self.random.below(regions) as u32);
         let data = layout.stripe_data().get();
         let stripe = layout.stripe_in(region, self.random.below(2)).unwrap().get();
         let length = 1 + self.random.below(3);
         let at = stripe * data + self.random.below(data - length);
-        let new = payload(&mut self.random, length);
-        let waits = self.random.chance(2);
+        (at, payload(&mut self.random, length))
+    }
+
+    /// From now on, these sectors may hold this, and what they may hold already unless it is
+    /// `certain`.
+    fn may_hold(&mut self, at: u64, new: &[u8], certain: bool) {
         for (sector, content) in (at..).zip(new.chunks(512)) {
             let values = self.may.entry(sector).or_insert_with(|| vec![vec![0; 512]]);
-            if waits {
+            if certain {
                 values.clear();
             }
             values.push(content.to_vec());
-        }
-        if waits {
-            let done = self.world.do_now(Operation::Write { durable: true }, at, length, Some(&new)).0;
-            done.unwrap_or_else(|error| panic!("{}: write at {at}: {error}", self.told));
-        } else {
-            self.world.write(at, &new);
         }
     }
 
@@ -103,6 +131,14 @@ impl Story {
     /// Goes on until an entry is being written to two members, and lets one of them have it.
     /// Returns the slots of this one and of the other.
     fn write_entry_once(&mut self) -> Option<(u16, u16)> {
+        let (index, slots) = self.begin_entry()?;
+        self.world.step_at(index);
+        Some(slots)
+    }
+
+    /// Goes on until an entry is being written to two members. Returns which of the pending effects
+    /// writes it to one of them, and the slots of this one and of the other.
+    fn begin_entry(&mut self) -> Option<(usize, (u16, u16))> {
         let (start, length) = self.world.array.geometry().commit_log();
         for _ in 0..400 {
             let of_entry = |action: &Action| match action {
@@ -120,8 +156,7 @@ impl Story {
             });
             if let Some([(index, one), (_, other)]) = pair {
                 let slots = (self.world.slot_of(one)?.get(), self.world.slot_of(other)?.get());
-                self.world.step_at(index);
-                return Some(slots);
+                return Some((index, slots));
             }
             if !self.world.step() {
                 return None;
@@ -327,6 +362,76 @@ fn what_one_opening_has_redone_is_known_to_all_that_follow() {
     }
 }
 
+/// After a stop, two openings are cut off, the second one with the loss of the only member that has
+/// the first one's empty entry: what counts then is what counted before the stop. Returns whether
+/// the crashes came in time.
+fn begun_twice(setup: &Setup, seed: u64) -> bool {
+    let mut story = Story::begin(setup, seed);
+    // An entry goes to the start of a lane if nothing counts there any more.
+    for _ in 0..2 + story.random.below(40) {
+        story.write();
+        story.check();
+    }
+    let Story { world, .. } = story;
+    let mut story = Story { world: world.restart(), ..story };
+    let Some((one, _)) = story.write_entry_once() else { return false };
+    story = story.crash();
+    if story.begin_entry().is_none() {
+        return false;
+    }
+    story.world.disk_at(one).dead = true;
+    story = story.crash();
+    story.check();
+    let damaged = |event: &Event| matches!(event, Event::CommitLogDamaged);
+    assert!(!story.world.events.iter().any(damaged), "{}", story.told);
+    story.heal();
+    true
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn an_opening_overwrites_nothing_that_the_loss_of_an_empty_entry_would_bring_back() {
+    let told = (0..200).filter(|seed| begun_twice(&often_full(), *seed)).count();
+    assert!(told > 100, "only {told} crashes came in time");
+}
+
+/// A member is excluded, and the commit log fills up before that is recorded. Then the power is
+/// cut, and the member is believed: what it had not flushed is still in the log.
+fn excluded_while_the_log_fills(setup: &Setup, seed: u64) {
+    let mut story = Story::begin(setup, seed);
+    (0..4 + story.random.below(8)).for_each(|_| story.write());
+    story.world.settle();
+    let out = Slot::new(story.random.below(setup.members.into()) as u16);
+    let gone = story.world.array.member_at(out).unwrap();
+    story.world.array.fail(story.world.now, out).unwrap();
+    (0..24).for_each(|_| story.write_unanswered());
+    let copies = Geometry::superblocks_at(Sectors::new(setup.member_length));
+    let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if copies.contains(&at));
+    let world = &mut story.world;
+    world.drain();
+    for _ in 0..2_000 {
+        let next = world.pending.iter().position(|effect| !is_superblock(effect.action));
+        let Some(next) = next else { break };
+        if world.pending[next].action.member() == Some(gone) {
+            let effect = world.pending.swap_remove(next);
+            world.array.complete(world.now, effect.id, Outcome::Failed(Fault::Gone));
+            world.drain();
+        } else {
+            world.step_at(next);
+        }
+    }
+    world.pending.clear();
+    world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
+    let Story { world, .. } = story;
+    story = Story { world: world.reopen(false).unwrap(), ..story };
+    assert_eq!(story.inactive(), [], "{}: the exclusion was recorded", story.told);
+    story.check();
+}
+
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn no_entry_is_forgotten_for_a_member_whose_exclusion_is_not_recorded() {
+    (0..40).for_each(|seed| excluded_while_the_log_fills(&often_full(), seed));
+}
+
 /// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
 #[cfg(feature = "planted-bugs")]
 mod planted {
@@ -336,7 +441,8 @@ mod planted {
 
     #[test]
     fn every_bug_of_the_commit_logs_entries_is_found() {
-        let tests: [fn(); 4] = [
+        let tests: [fn(); 5] = [
+            super::no_entry_is_forgotten_for_a_member_whose_exclusion_is_not_recorded,
             super::what_one_opening_has_redone_is_known_to_all_that_follow,
             super::an_entry_that_one_member_has_is_on_others_before_anything_is_redone,
             super::an_entry_does_not_count_that_one_of_its_members_failed_to_take,

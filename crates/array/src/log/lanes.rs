@@ -403,6 +403,24 @@ mod tests {
     }
 
     #[test]
+    fn a_session_begins_where_the_last_empty_entry_stands() {
+        let header =
+            EntryHeader { number: 3, at: 24, tail: 3, previous: 2, content: EntryContent::default() };
+        let lane = FoundLane {
+            entries: vec![found(header)],
+            newest: 3,
+            head: 32,
+            empty: Some((24, 2)),
+            floor: 24,
+            ..FoundLane::default()
+        };
+        let mut ring = opened(90, lane);
+        assert_eq!(append(&mut ring, 8, 0), (90, 24, 90), "not at the start, where older ones may count");
+        assert!(ring.release(0));
+        assert_eq!(append(&mut ring, 8, 0), (91, 80, 91));
+    }
+
+    #[test]
     fn a_ring_is_fresh_until_an_entry_is_written() {
         let mut ring = ring(2);
         assert!(ring.is_fresh());

@@ -39,7 +39,9 @@ impl Rig<'_> {
                 // Members with a valid superblock of this array must outnumber the foreign one.
                 let rotting = if fault == Fault::ForeignMember { self.defects.pending_damage() } else { 0 };
                 let others = usize::from(self.geometry.members()) - 1;
-                self.is_whole() && self.can_do_without(slot) && others > 1 + rotting
+                // A vacant slot has no member that could be absent.
+                let occupied = self.disk_at(slot).is_some();
+                occupied && self.is_whole() && self.can_do_without(slot) && others > 1 + rotting
             }
             Fault::Clone => self.is_sound() && !self.is_full() && self.can_do_without(slot),
             Fault::MetadataError => !self.is_full() && self.can_do_without(slot),

@@ -120,9 +120,13 @@ impl Run<'_> {
         self.rig.defects.set_behind(gone);
         // A disk that was left out of an opening that was never recorded has missed nothing.
         self.returning = None;
-        // If only excluded members are left, they cannot know that they were excluded.
-        let dead = |disk: &usize| shelf.disks()[*disk].is_dead();
-        self.lost |= self.rig.limits.beyond && standing.iter().all(dead);
+        // If only excluded members are left, they cannot know that they were excluded; nor does a
+        // new member whose first superblock the power cut took.
+        let tells_nothing = |disk: &usize| {
+            let disk = &shelf.disks()[*disk];
+            disk.is_dead() || disk.superblock().is_err()
+        };
+        self.lost |= self.rig.limits.beyond && standing.iter().all(tells_nothing);
         self.reopen(shelf, Return::All, uncopied)
     }
 

@@ -54,6 +54,13 @@ impl Array {
         self.rooms.hosts.reserve(&mut self.rooms.core.cx, length)
     }
 
+    /// A write is being received. An earlier one that ends where it begins may wait for it with its
+    /// last stripe, for a few milliseconds, so that the stripe is written as a whole. Nothing
+    /// depends on whether the write comes.
+    pub fn expect_write(&mut self, now: Instant, at: Sector, length: Sectors) {
+        self.rooms.hosts.expect_write(now, at, length);
+    }
+
     /// Gives back the credit and the buffer of [`Array::reserve`].
     pub fn release(&mut self, buffer: BufferId) {
         self.rooms.hosts.release(&mut self.rooms.core.cx, buffer);

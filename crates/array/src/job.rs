@@ -30,8 +30,8 @@ pub(crate) enum Kind {
     StageEntry { number: u64, lane: Lane },
     /// Reads an entry of writes that was found.
     StageLoad { number: u64 },
-    /// Staged parts are copied behind one another, to be destaged together.
-    StageCopy { host: HostId },
+    /// Parts are copied behind one another, to be written together.
+    HostCopy { host: HostId },
     /// Copies staged data into a host's buffer.
     StageRead { host: HostId },
     /// Flushes members before regions are marked clean.
@@ -95,7 +95,7 @@ impl Kind {
             | Kind::StageSums { .. }
             | Kind::StageEntry { .. }
             | Kind::StageLoad { .. }
-            | Kind::StageCopy { .. }
+            | Kind::HostCopy { .. }
             | Kind::StageRead { .. } => Owner::Hosts,
             Kind::Stripe(_) => Owner::Stripes,
             Kind::Append { .. }

@@ -125,7 +125,8 @@ impl Rooms {
         let retry = self.hosts.next_retry().filter(|_| cx.mode == Mode::Serving && !cx.takes_no_writes());
         let cleaning = durable.bitmap().clean_deadline(cx);
         let looking = durable.look_deadline(cx);
-        [cleaning, looking, quiet, retry].into_iter().flatten().min()
+        let release = self.hosts.next_release(cx.now);
+        [cleaning, looking, quiet, retry, release].into_iter().flatten().min()
     }
 
     fn is_abandoned(&self) -> bool {
@@ -162,6 +163,7 @@ impl Rooms {
             || self.pump_maintenance()
             || self.retry_pool_waiters()
             || self.core.pump_logs(hosts_wait)
+            || self.hosts.pump_held(&mut self.core)
             || self.hosts.pump_stage(&mut self.core)
             || self.core.pump_metadata()
             || self.core.pump_stop(hosts_wait, self.hosts.hold_acknowledged())

@@ -178,6 +178,8 @@ pub struct Counters {
     pub degraded_reads: u64,
     /// Stripes written by full-stripe writes.
     pub full_stripe: u64,
+    /// Of these, stripes that two hosts' requests wrote together.
+    pub gathered: u64,
     /// Stripes written by read-modify-write.
     pub read_modify_write: u64,
     /// Stripes written by reconstruct-write.

@@ -65,6 +65,12 @@ impl<'a> Port<'a> {
         self.machine.reserve(Sectors::new(length.get().div_ceil(512).max(1)))
     }
 
+    /// A write is being received. The array may wait for it for a moment, to write a stripe as a
+    /// whole. Nothing depends on whether it comes.
+    pub fn expect_write(&mut self, at: Sector, length: Sectors) {
+        self.machine.expect_write(at, length);
+    }
+
     /// The bytes of a buffer.
     ///
     /// # Panics

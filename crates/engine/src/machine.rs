@@ -159,6 +159,10 @@ impl Machine {
         Some(buffer)
     }
 
+    pub(crate) fn expect_write(&mut self, at: Sector, length: Sectors) {
+        self.array.expect_write(self.now, at, length);
+    }
+
     pub(crate) fn release(&mut self, buffer: BufferId) {
         self.array.release(buffer);
         self.collect_released();

@@ -4,6 +4,9 @@ use std::fmt;
 
 use parlour_array::Operation;
 
+/// The longest request of a host, in sectors.
+pub(crate) const LONGEST_REQUEST: u64 = 512 * 8;
+
 /// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {

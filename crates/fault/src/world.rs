@@ -23,7 +23,7 @@ use crate::content::{SectorBytes, Value};
 use crate::disk::{Content, Disk};
 use crate::found;
 use crate::payload::Payload;
-use crate::request::Range;
+use crate::request::{LONGEST_REQUEST, Range};
 use crate::shelf::Shelf;
 use crate::silent::Silenced;
 use crate::violation::Violation;
@@ -306,6 +306,11 @@ impl World {
     /// it.
     pub(crate) fn reserve(&mut self, tag: u64, operation: Operation, length: u64) -> bool {
         self.buffers.reserve(&mut self.array, tag, operation, length)
+    }
+
+    /// A host says that a write begins `at`, which may come or not.
+    pub(crate) fn expect_write(&mut self, at: u64) {
+        self.array.expect_write(self.shelf.now(), Sector::new(at), Sectors::new(LONGEST_REQUEST));
     }
 
     /// Submits a request that has its buffer. A write has the content of `value`.

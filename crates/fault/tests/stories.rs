@@ -102,7 +102,8 @@ const DRAWN: [(u64, &str); 28] = [
 ];
 
 /// The same for parity logging, with either consistency.
-const LOGGING: [(u64, &str); 17] = [
+const LOGGING: [(u64, &str); 18] = [
+    (101559, "a crash cuts a segment off, and the next session but one reads it instead of its newer copy"),
     (60031161, "a segment is there though its write failed, and a table says that it counted all up to then"),
     (
         21034721,

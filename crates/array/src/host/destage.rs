@@ -3,7 +3,7 @@
 
 use parlour_units::Sectors;
 
-use super::state::Hosts;
+use super::state::{Hosts, Origin};
 use crate::columns::Columns;
 use crate::core::Core;
 use crate::effect::Class;
@@ -12,7 +12,7 @@ use crate::ids::{HostId, JobId};
 use crate::job::Kind;
 use crate::log::found::FoundEntry;
 use crate::mode::Mode;
-use crate::plan::{Content, Expected, Source, Span, Target};
+use crate::plan::{Expected, Source, Span, Target};
 use crate::request::{Operation, Request, Tag};
 use crate::signal::Signal;
 use crate::stage::{Destage, Range, Stage, Staged, Unread};
@@ -219,7 +219,7 @@ impl Hosts {
         core.cx.buffers.hold(part.buffer);
         let destage = Destage { parts: vec![part], buffer: part.buffer, copied: Sectors::ZERO };
         let host = self.insert_destage(destage, part.start);
-        self.write_destaged(core, host);
+        self.write_copied(core, host);
     }
 
     /// Copies parts behind one another, to be written together. Returns `false` if too much is
@@ -233,7 +233,7 @@ impl Hosts {
         let buffer = core.cx.buffers.take(length);
         let destage = Destage { parts: parts.to_vec(), buffer, copied: length };
         let host = self.insert_destage(destage, Sectors::ZERO);
-        let id = core.cx.jobs.start(Kind::StageCopy { host }, Class::Log);
+        let id = core.cx.jobs.start(Kind::HostCopy { host }, Class::Log);
         for Staged { range, buffer: from, start, .. } in parts {
             core.cx.buffers.hold(*from);
             let job = core.cx.jobs.get_mut(id);
@@ -255,18 +255,9 @@ impl Hosts {
             length: range.length(),
             buffer: Some(destage.buffer),
         };
-        let host = self.insert(request, start);
+        let host = self.insert_own(request, start, Origin::Destaged);
         self.stage.batch.start_running(host, destage);
-        let entry = self.get(host);
-        (entry.jobs, entry.destages) = (1, true);
         host
-    }
-
-    /// What is destaged by `host` is in its buffer: it is written to its place.
-    pub(super) fn write_destaged(&mut self, core: &mut Core, host: HostId) {
-        let request = self.get(host).request;
-        self.begin_write(core, host, request, Content::Host, false);
-        core.cx.signal(Signal::HostJobDone(host, Ok(())));
     }
 }
 

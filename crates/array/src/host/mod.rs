@@ -5,13 +5,15 @@
 
 mod destage;
 mod flush;
+mod gather;
+mod held;
 mod read;
 mod state;
 mod write;
 mod write_back;
 
-use self::state::HostRequest;
 pub(crate) use self::state::Hosts;
+use self::state::{HostRequest, Origin};
 use crate::core::Core;
 use crate::exec::job::FailedAccess;
 use crate::ids::{HostId, JobId};
@@ -26,6 +28,9 @@ impl Hosts {
     /// Takes a request, whose payload begins at `start` in its buffer.
     pub(crate) fn take_request(&mut self, core: &mut Core, request: Request, start: Sectors) {
         self.last = Some(core.cx.now);
+        if matches!(request.operation, Operation::Write { .. }) {
+            self.gather.has_come(request.at);
+        }
         match self.check(core, &request, start) {
             Ok(()) if request.length.is_zero() && request.operation != Operation::Flush => {
                 self.answer(request, Ok(()));
@@ -71,9 +76,9 @@ impl Hosts {
             Kind::StageSums { host } => self.sums_done(core, id, host),
             Kind::StageEntry { number, lane } => self.entry_done(core, id, (number, lane)),
             Kind::StageLoad { number } => self.unread_done(core, id, number),
-            Kind::StageCopy { host } => {
+            Kind::HostCopy { host } => {
                 core.cx.jobs.end(id);
-                self.write_destaged(core, host);
+                self.write_copied(core, host);
             }
             Kind::StageRead { host } => {
                 core.cx.jobs.end(id);
@@ -130,14 +135,13 @@ impl Hosts {
         if entry.jobs > 0 {
             return;
         }
-        let end = entry.request.at + entry.request.length;
-        if entry.error.is_none() && entry.cursor < end {
+        if entry.error.is_none() && entry.cursor < entry.until {
             return self.continue_write(core, host);
         }
         if entry.durable && core.durable.is_unrecorded() {
             entry.error.get_or_insert(RequestError::Lost);
         }
-        let &mut HostRequest { request, error, durable, flushed, shared, destages, .. } = entry;
+        let &mut HostRequest { request, error, durable, flushed, shared, origin, .. } = entry;
         if error.is_none() && durable && !flushed && (shared || self.durability_is_shared(core, request)) {
             return self.flush_before_answer(core, host);
         }
@@ -145,11 +149,14 @@ impl Hosts {
         self.table[host.0 as usize] = None;
         self.free.push(host.0);
         let result = error.map_or(Ok(()), Err);
-        if destages {
-            return self.destage_ended(core, host, result);
+        match origin {
+            Origin::Host => {
+                self.stage.end_passing(host);
+                self.answer(request, result);
+            }
+            Origin::Destaged => self.destage_ended(core, host, result),
+            Origin::Gathered => self.gathered_ended(core, host, result),
         }
-        self.stage.end_passing(host);
-        self.answer(request, result);
     }
 
     /// Whether the durability of a write depends on several members: the content of a missing data

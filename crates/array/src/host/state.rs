@@ -1,5 +1,6 @@
 //! The requests of hosts that are not yet answered, and their memory.
 
+use super::held::Gather;
 use crate::buffer::BufferId;
 use crate::code::UnitSet;
 use crate::columns::{Columns, Piece, Window};
@@ -13,7 +14,7 @@ use crate::mode::Mode;
 use crate::plan::{Content, Span};
 use crate::read::Turns;
 use crate::request::{Completion, Request, RequestError};
-use crate::stage::Stage;
+use crate::stage::{Range, Stage};
 use crate::stripe::StripeWork;
 use parlour_units::{Duration, Instant, Sector, Sectors, Slot, Stripe};
 use std::collections::VecDeque;
@@ -25,8 +26,9 @@ pub(super) struct HostRequest {
     pub(super) start: Sectors,
     pub(super) jobs: u32,
     pub(super) error: Option<RequestError>,
-    /// There are no jobs yet for sectors from here on.
+    /// There are no jobs yet for sectors from here on, up to `until`.
     pub(super) cursor: Sector,
+    pub(super) until: Sector,
     pub(super) content: Content,
     pub(super) durable: bool,
     /// Its durability depends on other data of its stripes.
@@ -41,8 +43,23 @@ pub(super) struct HostRequest {
     pub(super) attempts: u32,
     /// The parts of the payload that this attempt of a read takes from the stage.
     pub(super) overlaid: Vec<Columns>,
-    /// It is a write of the array's own, which destages data.
-    pub(super) destages: bool,
+    pub(super) origin: Origin,
+}
+
+/// Whose request it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A host's, which is answered.
+    Host,
+    /// A write of the array's own, which destages data.
+    Destaged,
+    /// A write of the array's own, of a stripe that two requests write together.
+    Gathered,
+}
+
+/// The range of the array that a request is for.
+pub(super) fn range_of(request: &Request) -> Range {
+    Range::new(request.at, request.length)
 }
 
 /// Hosts count as idle after they were silent for this long; until then maintenance leaves them
@@ -69,6 +86,7 @@ pub(crate) struct Hosts {
     /// Counts reads of copies that are chosen in turn.
     pub(super) turns: Turns,
     pub(super) stage: Stage,
+    pub(super) gather: Gather,
 }
 
 impl Hosts {
@@ -98,12 +116,24 @@ impl Hosts {
     }
 
     pub(super) fn insert(&mut self, request: Request, start: Sectors) -> HostId {
+        self.insert_of(request, start, Origin::Host)
+    }
+
+    /// A write of the array's own. One job is counted until its content is in its buffer.
+    pub(super) fn insert_own(&mut self, request: Request, start: Sectors, origin: Origin) -> HostId {
+        let host = self.insert_of(request, start, origin);
+        self.get(host).jobs = 1;
+        host
+    }
+
+    fn insert_of(&mut self, request: Request, start: Sectors, origin: Origin) -> HostId {
         let entry = Some(HostRequest {
             request,
             start,
             jobs: 0,
             error: None,
             cursor: request.at + request.length,
+            until: request.at + request.length,
             content: Content::Host,
             durable: false,
             shared: false,
@@ -112,7 +142,7 @@ impl Hosts {
             wanted_only: false,
             attempts: 0,
             overlaid: Vec::new(),
-            destages: false,
+            origin,
         });
         match self.free.pop() {
             Some(index) => {
@@ -203,7 +233,7 @@ impl Hosts {
         let entry = self.get(host);
         entry.jobs += 1;
         let (content, durable) = (entry.content, entry.durable);
-        let acknowledged = entry.destages;
+        let acknowledged = entry.origin == Origin::Destaged;
         let host = Some(host);
         let work = StripeWork { purpose, window, host, payload, pieces, content, durable, targets };
         let id = core.stripes.start_stripe(&mut core.cx, work);
@@ -221,8 +251,9 @@ impl Hosts {
         };
         self.free.clear();
         self.stage.abandon();
-        for HostRequest { request, destages, .. } in std::mem::take(&mut self.table).into_iter().flatten() {
-            if !destages {
+        self.gather = Gather::default();
+        for HostRequest { request, origin, .. } in std::mem::take(&mut self.table).into_iter().flatten() {
+            if origin == Origin::Host {
                 self.answer(request, Err(refusal));
             }
         }

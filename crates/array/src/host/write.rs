@@ -17,18 +17,6 @@ use parlour_units::Sector;
 const STRIPES_AT_ONCE: u64 = 64;
 
 impl Hosts {
-    /// Writes, zeroes or trims what a request asks for, in its place.
-    pub(super) fn pass_by(&mut self, core: &mut Core, host: HostId, request: Request) {
-        match request.operation {
-            Operation::Write { durable } => self.begin_write(core, host, request, Content::Host, durable),
-            Operation::WriteZeroes { may_unmap, fast_only, durable } => {
-                self.begin_zeroes(core, host, request, may_unmap && !durable, fast_only, durable);
-            }
-            Operation::Trim => self.begin_trim(core, host, request),
-            Operation::Read | Operation::Flush => unreachable!("it changes content"),
-        }
-    }
-
     pub(super) fn begin_write(
         &mut self,
         core: &mut Core,
@@ -38,29 +26,44 @@ impl Hosts {
         durable: bool,
     ) {
         let entry = self.get(host);
-        (entry.cursor, entry.content, entry.durable) = (request.at, content, durable);
+        (entry.cursor, entry.until) = (request.at, request.at + request.length);
+        (entry.content, entry.durable) = (content, durable);
         self.continue_write(core, host);
+    }
+
+    /// The content of one of the array's own writes is in its buffer: it is written to its place.
+    pub(super) fn write_copied(&mut self, core: &mut Core, host: HostId) {
+        let request = self.get(host).request;
+        let durable = request.operation == Operation::Write { durable: true };
+        self.begin_write(core, host, request, Content::Host, durable);
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
     }
 
     /// Starts jobs on the next stripes of a request that writes, zeroes or trims.
     pub(super) fn continue_write(&mut self, core: &mut Core, host: HostId) {
-        let &mut HostRequest { request, cursor, whole_only, .. } = self.get(host);
+        let &mut HostRequest { request, cursor, until, .. } = self.get(host);
         let data = core.cx.geometry.layout().stripe_data();
-        let end = request.at + request.length;
         let next = Sector::ZERO + data * (cursor.from_start() / data + STRIPES_AT_ONCE);
-        let part = Request { at: cursor, length: next.min(end) - cursor, ..request };
-        let list = self.list_windows(core, part);
+        let next = next.min(until).max(cursor);
+        let part = Request { at: cursor, length: next - cursor, ..request };
         let entry = self.get(host);
-        entry.cursor = next.min(end);
+        entry.cursor = next;
         // One job is counted until all jobs are started, so that the request does not go on early.
         entry.jobs += 1;
+        self.begin_windows(core, host, request, part);
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+    }
+
+    /// Starts jobs on a part of a request.
+    pub(super) fn begin_windows(&mut self, core: &mut Core, host: HostId, request: Request, part: Request) {
+        let whole_only = self.get(host).whole_only;
+        let list = self.list_windows(core, part);
         for window in &list {
             if !whole_only || self.is_whole(core, request, *window) {
                 self.begin_window(core, host, request, *window);
             }
         }
         self.windows = list;
-        core.cx.signal(Signal::HostJobDone(host, Ok(())));
     }
 
     /// A write's window is cut into blocks, each of which is written separately.

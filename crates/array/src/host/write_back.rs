@@ -3,7 +3,7 @@
 
 use parlour_units::{Duration, Sectors};
 
-use super::state::Hosts;
+use super::state::{Hosts, range_of};
 use crate::columns::{Columns, Piece, uncovered};
 use crate::core::Core;
 use crate::effect::Class;
@@ -24,11 +24,6 @@ const RETRY: Duration = Duration::from_secs(1);
 const GROUP: usize = 256;
 /// While writes are slowed down, an entry takes at least this part of the stream, if so much waits.
 const WORTH_AN_ENTRY: u64 = 64;
-
-/// The range of the array that a request is for.
-pub(super) fn range_of(request: &Request) -> Range {
-    Range::new(request.at, request.length)
-}
 
 impl Hosts {
     /// A request that changes content: it is staged, or passes by as soon as it may.
@@ -57,6 +52,18 @@ impl Hosts {
         } else {
             self.get(host).jobs += 1;
             self.stage.parked.push_back((host, range));
+        }
+    }
+
+    /// Writes, zeroes or trims what a request asks for, in its place.
+    pub(super) fn pass_by(&mut self, core: &mut Core, host: HostId, request: Request) {
+        match request.operation {
+            Operation::Write { durable } => self.begin_gathered(core, host, request, durable),
+            Operation::WriteZeroes { may_unmap, fast_only, durable } => {
+                self.begin_zeroes(core, host, request, may_unmap && !durable, fast_only, durable);
+            }
+            Operation::Trim => self.begin_trim(core, host, request),
+            Operation::Read | Operation::Flush => unreachable!("it changes content"),
         }
     }
 

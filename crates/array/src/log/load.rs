@@ -5,6 +5,10 @@
 //! headers as it takes to find all of these: the first copy of each header, a few positions at a
 //! time, in the order in which positions are filled. The second copies are read only if something
 //! is missing.
+//!
+//! If some of them are found in segments from before the table's session, the first copies of all
+//! headers are read. A crash may have cut such a segment off behind its header; its records were
+//! then taken from the commit log and appended once more, and only the newer copy is sound.
 
 pub(super) mod headers;
 mod known;
@@ -64,7 +68,10 @@ impl Logs {
         // (At least one header is always read, so that a load of headers never ends inside the call
         // that starts it.)
         let complete = !load.asked.is_empty() && self.is_loaded(&load);
-        let Some((copy, positions)) = load.next(shape.segments()).filter(|_| !complete) else {
+        let region = load.region.as_usize();
+        let settled =
+            complete && load.is_settled(shape.segments(), self.stored[region], self.applied[region]);
+        let Some((copy, positions)) = load.next(shape.segments()).filter(|_| !settled) else {
             return self.understand_headers(cx, durable, load, complete);
         };
         (load.copy, load.asked) = (copy, positions);

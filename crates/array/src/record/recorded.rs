@@ -1,6 +1,6 @@
 //! The array behind its seam, with an optional recorder.
 
-use parlour_units::{Instant, Member, Sectors, Slot};
+use parlour_units::{Instant, Member, Sector, Sectors, Slot};
 
 use super::entry::{Entry, Input};
 use super::{OpeningInputs, Recording, Sink};
@@ -54,6 +54,13 @@ impl Recorded {
         let buffer = self.array.reserve(length);
         self.answered(&buffer);
         buffer
+    }
+
+    /// [`Array::expect_write`].
+    pub fn expect_write(&mut self, now: Instant, at: Sector, length: Sectors) {
+        let (now_in, at_in, length_in) = (now.nanoseconds(), at.get(), length.get());
+        self.told(|| Input::ExpectWrite { now: now_in, at: at_in, length: length_in });
+        self.array.expect_write(now, at, length);
     }
 
     /// [`Array::release`].

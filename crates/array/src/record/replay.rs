@@ -69,6 +69,9 @@ impl Player {
                 self.name(buffer);
                 format!("{buffer:?}")
             }
+            Input::ExpectWrite { now, at, length } => {
+                return array.expect_write(instant(*now), Sector::new(*at), Sectors::new(*length));
+            }
             Input::Release { buffer } => {
                 // A buffer that is not known here was a difference earlier, which was already
                 // reported.

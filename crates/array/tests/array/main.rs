@@ -10,6 +10,7 @@ mod examples;
 mod failing;
 mod fence;
 mod floating;
+mod gathered;
 mod idle;
 mod numbers;
 mod parts;

@@ -128,6 +128,14 @@ impl Backend for Counter<'_, '_> {
         self.port.release(self.buffer(buffer));
     }
 
+    fn expect_write(&mut self, offset: u64, length: u32) {
+        // (A write that is not of whole sectors will be refused.)
+        let length = Sectors::from_bytes(Bytes::new(u64::from(length)));
+        if let (Some(at), Some(length)) = (Sector::from_bytes(offset), length) {
+            self.port.expect_write(at, length);
+        }
+    }
+
     fn submit(&mut self, token: RequestToken, request: Request, buffer: Option<BufferHandle>) {
         let Some((operation, offset, length)) = operation(request) else {
             self.desk.done.push(token);

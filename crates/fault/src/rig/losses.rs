@@ -118,7 +118,9 @@ impl Rig<'_> {
     /// The columns of stripes of which all data is being written, or was when the array crashed.
     pub(crate) fn cut_off_now(&self) -> BTreeSet<(Stripe, u64)> {
         let mut cut_off = self.defects.all_cut_off().clone();
-        self.hosts.open_writes().for_each(|range| cut_off.extend(self.whole_columns(range)));
+        // Two writes, of which one continues the other, may share a stripe.
+        let open = joined(self.hosts.open_writes().collect());
+        open.into_iter().for_each(|range| cut_off.extend(self.whole_columns(range)));
         cut_off
     }
 
@@ -183,4 +185,17 @@ impl Rig<'_> {
         let sectors = at.get()..(at + block).get();
         ails || self.is_gone(slot) || self.defects.has_read_errors_in(self.disk_at(slot), &sectors)
     }
+}
+
+/// The same sectors, in ranges with gaps between them.
+fn joined(mut ranges: Vec<Range>) -> Vec<Range> {
+    ranges.sort_unstable_by_key(|range| range.at);
+    let mut joined: Vec<Range> = Vec::with_capacity(ranges.len());
+    for Range { at, length } in ranges {
+        match joined.last_mut().filter(|last| at <= last.at + last.length) {
+            Some(last) => last.length = last.length.max(at + length - last.at),
+            None => joined.push(Range { at, length }),
+        }
+    }
+    joined
 }

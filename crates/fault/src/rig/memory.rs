@@ -4,10 +4,8 @@ use parlour_array::{CommitPart, LogPool};
 use parlour_units::Sectors;
 
 use super::Rig;
+use crate::request::LONGEST_REQUEST;
 use crate::violation::Violation;
-
-/// The longest request of a host, in sectors.
-const LONGEST_REQUEST: u64 = 512 * 8;
 
 impl Rig<'_> {
     /// Checks that the array never held more payload than its tuning allows: the limits of hosts,

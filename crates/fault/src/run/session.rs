@@ -22,6 +22,9 @@ impl Run<'_> {
     /// A host makes a request. Returns its tag.
     pub(super) fn host(&mut self, event: u64, ask: Ask, range: Range) -> Result<u64, Violation> {
         let (tag, request) = self.rig.hosts.request(event, ask, range);
+        if self.rig.script.has(Extra::Rows) {
+            self.rig.world.expect_write(range.at + range.length);
+        }
         self.offer(tag, request)?;
         Ok(tag)
     }

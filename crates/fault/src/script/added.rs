@@ -8,11 +8,14 @@ use crate::area::Area;
 use crate::damage::{self, Damage};
 use crate::options::Options;
 use crate::random::Keyed;
+use crate::request::{Ask, LONGEST_REQUEST, Range};
 use crate::silent::{How, Silent};
 
 /// Events that were added to those drawn in order have numbers from here.
 const BESIDE: u64 = 1_000_000;
 const LONGEST_ABSENCE_US: u64 = 60_000;
+/// Long writes behind one another.
+const ROW: u64 = 4;
 
 /// Adds the faults that `seed` has.
 pub(super) fn add_all(seed: u64, options: &Options, events: Vec<Event>) -> Vec<Event> {
@@ -44,6 +47,9 @@ pub(super) fn add_all(seed: u64, options: &Options, events: Vec<Event>) -> Vec<E
     }
     if added.has(Extra::Lies) {
         added.add_lies();
+    }
+    if added.has(Extra::Rows) {
+        added.add_rows(&options.geometry());
     }
     added.events
 }
@@ -168,6 +174,31 @@ impl Added {
             let comes = keyed.of(&[1, event.number]).is_multiple_of(30);
             comes.then_some(What::Rival(keyed.of(&[2, event.number])))
         });
+    }
+
+    /// Adds a row of long writes before every eighth event. Each is one or two stripes long.
+    fn add_rows(&mut self, geometry: &Geometry) {
+        let (keyed, block) = (self.keyed(Extra::Rows), geometry.block().get());
+        let (stripe, capacity) = (geometry.layout().stripe_data().get(), geometry.capacity().get());
+        if stripe * 2 > LONGEST_REQUEST {
+            return;
+        }
+        for event in std::mem::take(&mut self.events) {
+            let Event { number, at: when, .. } = event;
+            let mut at = keyed.of(&[2, number]) % (capacity / block) * block;
+            for index in 0..ROW {
+                let [more, durable] = [3, 4].map(|name| keyed.of(&[name, number, index]));
+                let length = stripe.next_multiple_of(block) + more % (stripe / block) * block;
+                if !keyed.of(&[1, number]).is_multiple_of(8) || at + length > capacity {
+                    break;
+                }
+                let ask = Ask::Write { durable: durable.is_multiple_of(4) };
+                let what = What::Host(ask, Range { at, length });
+                self.events.push(Event { number: number + (10 + index) * BESIDE, at: when, what });
+                at += length;
+            }
+            self.events.push(event);
+        }
     }
 
     /// Adds one before every twelfth event.

@@ -27,6 +27,8 @@ pub(crate) enum Extra {
     Lies,
     /// Other servers open the array.
     Rivals,
+    /// Hosts write much in rows.
+    Rows,
 }
 
 impl Extra {
@@ -45,6 +47,7 @@ impl Extra {
             Extra::Shortages => (500_440, 16),
             Extra::Lies => (500_745, 16),
             Extra::Rivals => (434_334, 8),
+            Extra::Rows => (600_000, 8),
         }
     }
 

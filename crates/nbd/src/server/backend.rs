@@ -59,6 +59,10 @@ pub trait Backend {
     /// Takes back a buffer and its credit.
     fn release(&mut self, buffer: BufferHandle);
 
+    /// The payload of a write is being received; `offset` and `length` are in bytes. It is
+    /// submitted when it is complete, or never, if the connection ends before.
+    fn expect_write(&mut self, _offset: u64, _length: u32) {}
+
     /// Starts a request. Only a read or write has a buffer. The owner must answer it through
     /// [`Server::complete`](crate::Server::complete), in any order and at any later time.
     fn submit(&mut self, token: RequestToken, request: Request, buffer: Option<BufferHandle>);

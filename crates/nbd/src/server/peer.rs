@@ -314,7 +314,8 @@ impl Peer {
         self.attached[usize::from(id.0)] = Some(Attached { generation: turn.generation, buffer, length });
         self.attached_bytes += u64::from(length);
         match (request, buffer) {
-            (Request::Write { length, .. }, Some(buffer)) => {
+            (Request::Write { offset, length, .. }, Some(buffer)) => {
+                backend.expect_write(offset, length);
                 self.read_ahead = if length >= LARGE { READ_AHEAD } else { INPUT };
                 self.filling = Some(Filling { token, request, buffer, filled: 0 });
             }

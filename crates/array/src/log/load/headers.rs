@@ -46,6 +46,22 @@ impl Load {
         (self.copy == Copy::First && !missing.is_empty()).then_some((Copy::Second, missing))
     }
 
+    /// Whether the headers that were read, which hold all records that the table counts as
+    /// `stored`, hold the newest copy of each: all live ones are in segments of the table's session,
+    /// or there is no other of this many positions.
+    pub(in crate::log) fn is_settled(&self, positions: u32, stored: Stored, applied: u64) -> bool {
+        let session = first_sequence(session_of(stored.stamp));
+        let mut seen = BTreeSet::new();
+        let is_older = |(_, header): &(u32, &Header)| {
+            let live = header.records.iter().filter(|record| record.sequence > applied);
+            let first = live.filter(|record| seen.insert(record.sequence)).count() > 0;
+            first && header.stamp <= session
+        };
+        let all_read = self.asked.last().is_some_and(|last| last + 1 == positions);
+        let last = self.copy == Copy::Second || all_read && self.unreadable.is_empty();
+        last || !self.newest_first().iter().any(is_older)
+    }
+
     /// The headers, the newest segment first. If a crash caused a record to be appended twice, the
     /// newer copy counts.
     pub(in crate::log) fn newest_first(&self) -> Vec<(u32, &Header)> {
@@ -106,6 +122,33 @@ mod tests {
         let mut stored = Stored::up_to(stamp);
         sequences.iter().for_each(|sequence| stored.add(*sequence, 7));
         stored
+    }
+
+    fn load(found: &[(u32, u64)], asked: u32) -> Load {
+        Load {
+            region: Region::new(0),
+            turn: 0,
+            found: found.iter().map(|(position, stamp)| (*position, header(*stamp, 1))).collect(),
+            unreadable: BTreeSet::new(),
+            copy: Copy::First,
+            asked: (0..asked).collect(),
+        }
+    }
+
+    /// Regression test. A segment that a crash had cut off behind its header was used, although its
+    /// records had been appended again at a position that was not read.
+    #[test]
+    fn a_segment_from_before_the_tables_session_is_not_used_before_all_headers_are_read() {
+        let session = first_sequence(3);
+        let stored = stored(session + 9, &[1]);
+        let (old, new) = (session - 5, session + 5);
+        assert!(load(&[(0, new)], 8).is_settled(16, stored, 0), "nothing newer can follow");
+        assert!(!load(&[(0, old)], 8).is_settled(16, stored, 0), "perhaps there is a newer copy");
+        assert!(load(&[(0, old)], 8).is_settled(16, stored, 1), "what is applied does not matter");
+        assert!(load(&[(0, old), (9, new)], 16).is_settled(16, stored, 0), "all are read");
+        let unreadable = Load { unreadable: BTreeSet::from([9]), ..load(&[(0, old)], 16) };
+        assert!(!unreadable.is_settled(16, stored, 0), "its other copy may be newer");
+        assert!(Load { copy: Copy::Second, ..unreadable }.is_settled(16, stored, 0));
     }
 
     /// Records 1 and 2 are in the commit log as well; 1 is in a segment from before the table's

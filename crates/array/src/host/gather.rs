@@ -1,0 +1,158 @@
+//! Long writes in a row: the last stripe of one, of which it covers only the beginning, is written
+//! together with the beginning of the next one, as a whole stripe.
+//!
+//! A part is held back only if the driver has announced a write of the rest of its stripe, and only
+//! until that has come, or a few milliseconds are over.
+//! `docs/decisions/gathered-writes.md` has the reasons.
+//!
+//! Invariants:
+//! - A held part is one job of its request, and so is the stripe that it becomes a part of.
+//! - A request has at most one part held, which begins with its stripe.
+//! - Copies are memory for hosts, and bounded with it.
+
+use parlour_units::{Instant, Sector, Sectors, Stripe};
+
+use super::held::{Held, Together};
+use super::state::{Hosts, Origin, range_of};
+use crate::buffer::BufferId;
+use crate::core::Core;
+use crate::effect::Class;
+use crate::ids::HostId;
+use crate::job::Kind;
+use crate::mode::Mode;
+use crate::plan::{Content, Source, Span};
+use crate::request::{Operation, Request, RequestError, Tag};
+use crate::signal::Signal;
+use crate::stage::Range;
+
+impl Hosts {
+    /// The driver is receiving a write.
+    pub(crate) fn expect_write(&mut self, now: Instant, at: Sector, length: Sectors) {
+        self.gather.expect(now, Range::new(at, length));
+    }
+
+    /// When the driver must come back, because a part is held back no longer.
+    pub(crate) fn next_release(&self, now: Instant) -> Option<Instant> {
+        self.gather.next(now)
+    }
+
+    /// Begins a write: its first stripe together with the end of the one before, if that waits, and
+    /// without its last one, if that may wait.
+    pub(super) fn begin_gathered(&mut self, core: &mut Core, host: HostId, request: Request, durable: bool) {
+        let Range { from, to } = range_of(&request);
+        let entry = self.get(host);
+        (entry.cursor, entry.until, entry.content, entry.durable) = (from, to, Content::Host, durable);
+        if self.complete(core, host, request) {
+            let first = stripe_at(core, from);
+            self.get(host).cursor = range_of_stripe(core, first).to;
+        }
+        if let Some(held) = self.end_to_hold(core, host, request) {
+            self.gather.hold(held);
+            let entry = self.get(host);
+            (entry.until, entry.jobs) = (held.range.from, entry.jobs + 1);
+        }
+        self.continue_write(core, host);
+    }
+
+    /// If a held part ends where this request begins, writes the stripe for both. Returns whether
+    /// it does.
+    fn complete(&mut self, core: &mut Core, host: HostId, request: Request) -> bool {
+        let range = range_of(&request);
+        let Some(held) = self.gather.first(|held| held.rest.from == range.from) else { return false };
+        self.gather.take(held.host);
+        let whole = Range { from: held.range.from, to: held.rest.to };
+        let buffer = match range.to >= whole.to {
+            true => self.reserve(&mut core.cx, whole.length()),
+            false => None,
+        };
+        let Some(buffer) = buffer else {
+            self.let_go(core, held);
+            return false;
+        };
+        self.write_together(core, (held, host), whole, buffer);
+        true
+    }
+
+    /// Copies the parts of `whole` that the two requests write behind one another, and writes them.
+    fn write_together(
+        &mut self,
+        core: &mut Core,
+        (held, host): (Held, HostId),
+        whole: Range,
+        buffer: BufferId,
+    ) {
+        core.cx.counters.gathered += 1;
+        self.get(host).jobs += 1;
+        let hosts = [held.host, host];
+        let durable = hosts.iter().any(|host| self.get(*host).durable);
+        let request = Request {
+            tag: Tag(0),
+            operation: Operation::Write { durable },
+            at: whole.from,
+            length: whole.length(),
+            buffer: Some(buffer),
+        };
+        let own = self.insert_own(request, Sectors::ZERO, Origin::Gathered);
+        self.gather.begin(Together { own, hosts, buffer });
+        let id = core.cx.jobs.start(Kind::HostCopy { host: own }, Class::Foreground);
+        let parts = [held.range, held.rest];
+        for (host, part) in hosts.into_iter().zip(parts) {
+            let (from, start) = self.host_buffer(host).expect("a write has a payload");
+            let start = start + (part.from - self.get(host).request.at);
+            core.cx.buffers.hold(from);
+            let job = core.cx.jobs.get_mut(id);
+            job.held.push(from);
+            let to = Span::new(Source::Buffer(buffer), part.from - whole.from, part.length());
+            job.plan.xor(to, [Span::new(Source::Buffer(from), start, part.length())]);
+        }
+        let turn = core.cx.roster.turn();
+        core.cx.run(id, turn, None, &[]);
+    }
+
+    /// A stripe that was written for two requests is done.
+    pub(super) fn gathered_ended(&mut self, core: &mut Core, own: HostId, result: Result<(), RequestError>) {
+        let Some(Together { hosts, buffer, .. }) = self.gather.end(own) else { return };
+        self.release(&mut core.cx, buffer);
+        hosts.into_iter().for_each(|host| core.cx.signal(Signal::HostJobDone(host, result)));
+    }
+
+    /// The end of a request, if it is to wait for the next one.
+    fn end_to_hold(&self, core: &Core, host: HostId, request: Request) -> Option<Held> {
+        let Range { from, to } = range_of(&request);
+        let stripe = range_of_stripe(core, stripe_at(core, to));
+        let rest = Range { from: to, to: stripe.to };
+        let held = Held { host, range: Range { from: stripe.from, to }, rest };
+        let worth = core.cx.geometry.keeps_parity() && core.cx.mode == Mode::Serving;
+        let ends_within = from <= stripe.from && stripe.from < to;
+        let waits = || self.gather.awaits(core.cx.now, rest).is_some();
+        (worth && ends_within && waits()).then_some(held)
+    }
+
+    /// Writes a held part that waits for nothing any more. Returns whether there was one.
+    pub(crate) fn pump_held(&mut self, core: &mut Core) -> bool {
+        let serves = core.cx.mode == Mode::Serving;
+        let waits = |held: &Held| serves && self.gather.awaits(core.cx.now, held.rest).is_some();
+        let Some(held) = self.gather.first(|held| !waits(held)) else { return false };
+        self.gather.take(held.host);
+        self.let_go(core, held);
+        true
+    }
+
+    /// Writes a part that was held.
+    fn let_go(&mut self, core: &mut Core, Held { host, range, .. }: Held) {
+        let request = self.get(host).request;
+        let part = Request { at: range.from, length: range.length(), ..request };
+        self.begin_windows(core, host, request, part);
+        core.cx.signal(Signal::HostJobDone(host, Ok(())));
+    }
+}
+
+/// The stripe that `at` is in.
+fn stripe_at(core: &Core, at: Sector) -> Stripe {
+    Stripe::new(at.from_start() / core.cx.geometry.layout().stripe_data())
+}
+
+fn range_of_stripe(core: &Core, stripe: Stripe) -> Range {
+    let data = core.cx.geometry.layout().stripe_data();
+    Range::new(Sector::ZERO + data * stripe.get(), data)
+}

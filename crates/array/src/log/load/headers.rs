@@ -47,8 +47,8 @@ impl Load {
     }
 
     /// Whether the headers that were read, which hold all records that the table counts as
-    /// `stored`, hold the newest copy of each: all live ones are in segments of the table's session,
-    /// or there is no other of this many positions.
+    /// `stored`, hold the newest copy of each: all live ones are in segments of the table's
+    /// session, or there is no other of this many positions.
     pub(in crate::log) fn is_settled(&self, positions: u32, stored: Stored, applied: u64) -> bool {
         let session = first_sequence(session_of(stored.stamp));
         let mut seen = BTreeSet::new();

@@ -58,7 +58,7 @@ impl Array {
     /// last stripe, for a few milliseconds, so that the stripe is written as a whole. Nothing
     /// depends on whether the write comes.
     pub fn expect_write(&mut self, now: Instant, at: Sector, length: Sectors) {
-        self.rooms.hosts.expect_write(now, at, length);
+        self.rooms.hosts.expect_write(&self.rooms.core, now, at, length);
     }
 
     /// Gives back the credit and the buffer of [`Array::reserve`].

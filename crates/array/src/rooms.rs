@@ -125,7 +125,7 @@ impl Rooms {
         let retry = self.hosts.next_retry().filter(|_| cx.mode == Mode::Serving && !cx.takes_no_writes());
         let cleaning = durable.bitmap().clean_deadline(cx);
         let looking = durable.look_deadline(cx);
-        let release = self.hosts.next_release(cx.now);
+        let release = self.hosts.next_release();
         [cleaning, looking, quiet, retry, release].into_iter().flatten().min()
     }
 

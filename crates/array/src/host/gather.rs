@@ -26,14 +26,17 @@ use crate::signal::Signal;
 use crate::stage::Range;
 
 impl Hosts {
-    /// The driver is receiving a write.
-    pub(crate) fn expect_write(&mut self, now: Instant, at: Sector, length: Sectors) {
-        self.gather.expect(now, Range::new(at, length));
+    /// The driver is receiving a write. (Nothing waits for one that will be refused.)
+    pub(crate) fn expect_write(&mut self, core: &Core, now: Instant, at: Sector, length: Sectors) {
+        let capacity = core.cx.geometry.capacity();
+        if at.from_start() <= capacity && length <= capacity - at.from_start() {
+            self.gather.expect(now, Range::new(at, length));
+        }
     }
 
     /// When the driver must come back, because a part is held back no longer.
-    pub(crate) fn next_release(&self, now: Instant) -> Option<Instant> {
-        self.gather.next(now)
+    pub(crate) fn next_release(&self) -> Option<Instant> {
+        self.gather.next()
     }
 
     /// Begins a write: its first stripe together with the end of the one before, if that waits, and
@@ -121,17 +124,17 @@ impl Hosts {
         let Range { from, to } = range_of(&request);
         let stripe = range_of_stripe(core, stripe_at(core, to));
         let rest = Range { from: to, to: stripe.to };
-        let held = Held { host, range: Range { from: stripe.from, to }, rest };
         let worth = core.cx.geometry.keeps_parity() && core.cx.mode == Mode::Serving;
         let ends_within = from <= stripe.from && stripe.from < to;
-        let waits = || self.gather.awaits(core.cx.now, rest).is_some();
-        (worth && ends_within && waits()).then_some(held)
+        let until = self.gather.awaits(core.cx.now, rest).filter(|_| worth && ends_within)?;
+        Some(Held { host, range: Range { from: stripe.from, to }, rest, until })
     }
 
     /// Writes a held part that waits for nothing any more. Returns whether there was one.
     pub(crate) fn pump_held(&mut self, core: &mut Core) -> bool {
         let serves = core.cx.mode == Mode::Serving;
-        let waits = |held: &Held| serves && self.gather.awaits(core.cx.now, held.rest).is_some();
+        let now = core.cx.now;
+        let waits = |held: &Held| serves && held.until > now && self.gather.awaits(now, held.rest).is_some();
         let Some(held) = self.gather.first(|held| !waits(held)) else { return false };
         self.gather.take(held.host);
         self.let_go(core, held);

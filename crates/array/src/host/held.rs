@@ -1,8 +1,6 @@
 //! Which ends of long writes are held back, for which requests that are still to come, and which
 //! stripes are being written for two requests. `gather.rs` decides.
 
-use std::collections::VecDeque;
-
 use crate::buffer::BufferId;
 use crate::ids::HostId;
 use crate::stage::Range;
@@ -10,7 +8,7 @@ use parlour_units::{Duration, Instant, Sector};
 
 /// A write that was announced is waited for no longer than this.
 const PATIENCE: Duration = Duration::from_millis(5);
-/// The most writes that are announced and still to come; of more, the oldest is forgotten.
+/// The most writes that are announced and still to come; more are ignored until some are over.
 const MOST: usize = 64;
 
 /// See the module.
@@ -18,8 +16,8 @@ const MOST: usize = 64;
 pub(super) struct Gather {
     held: Vec<Held>,
     together: Vec<Together>,
-    /// Writes that are being received, and until when they are waited for; the oldest first.
-    expected: VecDeque<(Range, Instant)>,
+    /// Writes that are being received, and until when they are waited for.
+    expected: Vec<(Range, Instant)>,
 }
 
 /// The end of a write, which waits for the rest of its stripe.
@@ -30,6 +28,8 @@ pub(super) struct Held {
     pub(super) range: Range,
     /// The rest of the stripe.
     pub(super) rest: Range,
+    /// It waits no longer than this.
+    pub(super) until: Instant,
 }
 
 /// A stripe that is written for two requests.
@@ -45,16 +45,16 @@ pub(super) struct Together {
 impl Gather {
     /// A write of `range` is being received.
     pub(super) fn expect(&mut self, now: Instant, range: Range) {
-        if self.expected.len() == MOST {
-            self.expected.pop_front();
+        self.expected.retain(|expected| expected.1 > now);
+        if self.expected.len() < MOST {
+            self.expected.push((range, now + PATIENCE));
         }
-        self.expected.push_back((range, now + PATIENCE));
     }
 
     /// A write that begins `at` has come.
     pub(super) fn has_come(&mut self, at: Sector) {
         if let Some(index) = self.expected.iter().position(|expected| expected.0.from == at) {
-            self.expected.remove(index);
+            self.expected.swap_remove(index);
         }
     }
 
@@ -65,9 +65,9 @@ impl Gather {
         until.max().filter(|until| *until > now)
     }
 
-    /// Until when the first of the held parts waits.
-    pub(super) fn next(&self, now: Instant) -> Option<Instant> {
-        self.held.iter().filter_map(|held| self.awaits(now, held.rest)).min()
+    /// Until when the first of the held parts waits, at most.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.held.iter().map(|held| held.until).min()
     }
 
     pub(super) fn hold(&mut self, held: Held) {

@@ -22,85 +22,35 @@ pub enum Entry {
 #[expect(missing_docs, reason = "the fields are the parameters of the array's functions of the same names")]
 pub enum Input {
     /// A buffer is requested.
-    Reserve {
-        length: u64,
-    },
-    ExpectWrite {
-        now: u64,
-        at: u64,
-        length: u64,
-    },
+    Reserve { length: u64 },
+    /// A write is being received.
+    ExpectWrite { now: u64, at: u64, length: u64 },
     /// A buffer is released.
-    Release {
-        buffer: u64,
-    },
+    Release { buffer: u64 },
     /// A host's request.
-    Submit {
-        now: u64,
-        tag: u64,
-        operation: Asked,
-        at: u64,
-        length: u64,
-        buffer: Option<u64>,
-    },
+    Submit { now: u64, tag: u64, operation: Asked, at: u64, length: u64, buffer: Option<u64> },
     /// A part of a request, whose payload begins at `start` in the buffer.
-    SubmitPart {
-        now: u64,
-        tag: u64,
-        operation: Asked,
-        at: u64,
-        length: u64,
-        buffer: Option<u64>,
-        start: u64,
-    },
+    SubmitPart { now: u64, tag: u64, operation: Asked, at: u64, length: u64, buffer: Option<u64>, start: u64 },
     /// The outcome of an effect.
-    Complete {
-        now: u64,
-        effect: u64,
-        outcome: Became,
-    },
+    Complete { now: u64, effect: u64, outcome: Became },
     /// A timeout.
-    Timeout {
-        now: u64,
-    },
+    Timeout { now: u64 },
     /// The array is to be stopped.
-    Stop {
-        now: u64,
-    },
+    Stop { now: u64 },
     /// A member is to be failed.
-    Fail {
-        now: u64,
-        slot: u16,
-    },
+    Fail { now: u64, slot: u16 },
     /// A failed member is to be removed.
-    Remove {
-        now: u64,
-        slot: u16,
-    },
+    Remove { now: u64, slot: u16 },
     /// A spare is added.
-    AddSpare {
-        now: u64,
-        info: JoiningMember,
-    },
+    AddSpare { now: u64, info: JoiningMember },
     /// A member is replaced.
-    Replace {
-        now: u64,
-        slot: u16,
-        info: JoiningMember,
-    },
+    Replace { now: u64, slot: u16, info: JoiningMember },
     /// A rebuild is to continue.
-    Rebuild {
-        now: u64,
-    },
+    Rebuild { now: u64 },
     /// A scrub is to begin.
-    Scrub {
-        now: u64,
-        repair: Repair,
-    },
+    Scrub { now: u64, repair: Repair },
     /// The scrub under way is to be cancelled.
-    CancelScrub {
-        now: u64,
-    },
+    CancelScrub { now: u64 },
 }
 
 /// The operation of a host's request.

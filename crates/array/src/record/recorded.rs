@@ -58,8 +58,7 @@ impl Recorded {
 
     /// [`Array::expect_write`].
     pub fn expect_write(&mut self, now: Instant, at: Sector, length: Sectors) {
-        let (now_in, at_in, length_in) = (now.nanoseconds(), at.get(), length.get());
-        self.told(|| Input::ExpectWrite { now: now_in, at: at_in, length: length_in });
+        self.told(|| Input::ExpectWrite { now: now.nanoseconds(), at: at.get(), length: length.get() });
         self.array.expect_write(now, at, length);
     }
 

@@ -233,16 +233,8 @@ impl Hosts {
         let buffer = core.cx.buffers.take(length);
         let destage = Destage { parts: parts.to_vec(), buffer, copied: length };
         let host = self.insert_destage(destage, Sectors::ZERO);
-        let id = core.cx.jobs.start(Kind::HostCopy { host }, Class::Log);
-        for Staged { range, buffer: from, start, .. } in parts {
-            core.cx.buffers.hold(*from);
-            let job = core.cx.jobs.get_mut(id);
-            job.held.push(*from);
-            let to = Span::new(Source::Buffer(buffer), range.from - parts[0].range.from, range.length());
-            job.plan.xor(to, [Span::new(Source::Buffer(*from), *start, range.length())]);
-        }
-        let turn = core.cx.roster.turn();
-        core.cx.run(id, turn, None, &[]);
+        let copied = parts.iter().map(|part| (part.buffer, part.start, part.range.length()));
+        self.copy_parts(core, (host, buffer, Class::Log), copied);
         true
     }
 

@@ -18,9 +18,8 @@ use crate::buffer::BufferId;
 use crate::core::Core;
 use crate::effect::Class;
 use crate::ids::HostId;
-use crate::job::Kind;
 use crate::mode::Mode;
-use crate::plan::{Content, Source, Span};
+use crate::plan::Content;
 use crate::request::{Operation, Request, RequestError, Tag};
 use crate::signal::Signal;
 use crate::stage::Range;
@@ -42,11 +41,9 @@ impl Hosts {
     /// Begins a write: its first stripe together with the end of the one before, if that waits, and
     /// without its last one, if that may wait.
     pub(super) fn begin_gathered(&mut self, core: &mut Core, host: HostId, request: Request, durable: bool) {
-        let Range { from, to } = range_of(&request);
-        let entry = self.get(host);
-        (entry.cursor, entry.until, entry.content, entry.durable) = (from, to, Content::Host, durable);
+        self.note_write(host, request, Content::Host, durable);
         if self.complete(core, host, request) {
-            let first = stripe_at(core, from);
+            let first = stripe_at(core, request.at);
             self.get(host).cursor = range_of_stripe(core, first).to;
         }
         if let Some(held) = self.end_to_hold(core, host, request) {
@@ -97,19 +94,13 @@ impl Hosts {
         };
         let own = self.insert_own(request, Sectors::ZERO, Origin::Gathered);
         self.gather.begin(Together { own, hosts, buffer });
-        let id = core.cx.jobs.start(Kind::HostCopy { host: own }, Class::Foreground);
-        let parts = [held.range, held.rest];
-        for (host, part) in hosts.into_iter().zip(parts) {
+        let parts = hosts.into_iter().zip([held.range, held.rest]).map(|(host, part)| {
             let (from, start) = self.host_buffer(host).expect("a write has a payload");
             let start = start + (part.from - self.get(host).request.at);
-            core.cx.buffers.hold(from);
-            let job = core.cx.jobs.get_mut(id);
-            job.held.push(from);
-            let to = Span::new(Source::Buffer(buffer), part.from - whole.from, part.length());
-            job.plan.xor(to, [Span::new(Source::Buffer(from), start, part.length())]);
-        }
-        let turn = core.cx.roster.turn();
-        core.cx.run(id, turn, None, &[]);
+            (from, start, part.length())
+        });
+        let parts: Vec<_> = parts.collect();
+        self.copy_parts(core, (own, buffer, Class::Foreground), parts);
     }
 
     /// A stripe that was written for two requests is done.

@@ -1,16 +1,18 @@
 //! Writes, zeroes and trims: cut into windows, a part of a long request at a time.
 
+use crate::buffer::BufferId;
 use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::core::Core;
+use crate::effect::Class;
 use crate::host::state::{HostRequest, Hosts};
 use crate::ids::HostId;
-use crate::job::Purpose;
+use crate::job::{Kind, Purpose};
 use crate::map::pieces;
-use crate::plan::Content;
+use crate::plan::{Content, Source, Span};
 use crate::request::{Operation, Request, RequestError};
 use crate::signal::Signal;
-use parlour_units::Sector;
+use parlour_units::{Sector, Sectors};
 
 /// The number of stripes of a request that are processed at once; a long request goes on when these
 /// are done.
@@ -25,10 +27,37 @@ impl Hosts {
         content: Content,
         durable: bool,
     ) {
+        self.note_write(host, request, content, durable);
+        self.continue_write(core, host);
+    }
+
+    /// Notes what a request writes. There are no jobs for it yet.
+    pub(super) fn note_write(&mut self, host: HostId, request: Request, content: Content, durable: bool) {
         let entry = self.get(host);
         (entry.cursor, entry.until) = (request.at, request.at + request.length);
         (entry.content, entry.durable) = (content, durable);
-        self.continue_write(core, host);
+    }
+
+    /// Copies `parts` of buffers behind one another into the buffer `to` of one of the array's own
+    /// writes, which goes on then (`write_copied`).
+    pub(super) fn copy_parts(
+        &mut self,
+        core: &mut Core,
+        (host, to, class): (HostId, BufferId, Class),
+        parts: impl IntoIterator<Item = (BufferId, Sectors, Sectors)>,
+    ) {
+        let id = core.cx.jobs.start(Kind::HostCopy { host }, class);
+        let mut at = Sectors::ZERO;
+        for (from, start, length) in parts {
+            core.cx.buffers.hold(from);
+            let job = core.cx.jobs.get_mut(id);
+            job.held.push(from);
+            let source = Span::new(Source::Buffer(from), start, length);
+            job.plan.xor(Span::new(Source::Buffer(to), at, length), [source]);
+            at += length;
+        }
+        let turn = core.cx.roster.turn();
+        core.cx.run(id, turn, None, &[]);
     }
 
     /// The content of one of the array's own writes is in its buffer: it is written to its place.

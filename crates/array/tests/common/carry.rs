@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use parlour_array::{Action, Array, Class, Completion, Effect, Fault, Modify, Outcome, Part, Slice, Tag};
+use parlour_array::{
+    Action, Array, Class, Completion, Effect, Fault, Geometry, Modify, Outcome, Part, Slice, Tag,
+};
 use parlour_codec::galois;
-use parlour_units::{Duration, Member, Sector, Slot};
+use parlour_units::{Duration, Member, Sector, Sectors, Slot};
 
-use super::World;
+use super::{Random, World};
 
 impl World {
     /// The slot of a member that stands.
@@ -78,6 +80,31 @@ impl World {
             self.access(effect);
         }
         self.drain();
+    }
+
+    /// Answers accesses to the member `out` as gone and carries out all others, except writes of
+    /// superblocks, so that nothing is recorded of it; at most this many.
+    pub fn step_unrecorded(&mut self, out: Member, most: usize) {
+        let copies = Geometry::superblocks_at(Sectors::new(self.setup.member_length));
+        let is_superblock =
+            |action: Action| matches!(action, Action::Write { at, .. } if copies.contains(&at));
+        for _ in 0..most {
+            let next = self.pending.iter().position(|effect| !is_superblock(effect.action));
+            let Some(next) = next else { return };
+            if self.pending[next].action.member() == Some(out) {
+                let effect = self.pending.swap_remove(next);
+                self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Gone));
+                self.drain();
+            } else {
+                self.step_at(next);
+            }
+        }
+    }
+
+    /// Cuts the power: nothing under way is done, and nothing stays that is not flushed.
+    pub fn lose_what_is_not_flushed(&mut self) {
+        self.pending.clear();
+        self.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
     }
 
     /// Runs until nothing is pending and no timeout is near.

@@ -2,8 +2,8 @@
 //! of effects.
 
 use parlour_array::layout::{Location, Occupant};
-use parlour_array::{Action, Fault, Geometry, Outcome, Repair};
-use parlour_units::{Member, Sector, Sectors, Slot};
+use parlour_array::{Action, Repair};
+use parlour_units::{Sector, Sectors, Slot};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 
@@ -24,24 +24,6 @@ fn rewritten(world: &World) -> Option<Slot> {
         }
         _ => None,
     })
-}
-
-/// Answers accesses to the member `out` as gone and carries out all others, except writes of
-/// superblocks.
-fn without_superblocks(world: &mut World, out: Member) {
-    let copies = Geometry::superblocks_at(Sectors::new(world.setup.member_length));
-    let is_superblock = |action: Action| matches!(action, Action::Write { at, .. } if copies.contains(&at));
-    for _ in 0..STEPS {
-        let next = world.pending.iter().position(|effect| !is_superblock(effect.action));
-        let Some(next) = next else { return };
-        if world.pending[next].action.member() == Some(out) {
-            let effect = world.pending.swap_remove(next);
-            world.array.complete(world.now, effect.id, Outcome::Failed(Fault::Gone));
-            world.drain();
-        } else {
-            world.step_at(next);
-        }
-    }
 }
 
 /// The number of stripes whose parity does not fit, after a member was excluded just before its
@@ -65,9 +47,8 @@ fn story(setup: &Setup, seed: u64) -> u64 {
     let out = world.array.member_at(slot).unwrap();
     world.array.fail(world.now, slot).unwrap();
     world.drain();
-    without_superblocks(&mut world, out);
-    world.pending.clear();
-    world.disks.iter_mut().for_each(|disk| disk.power_loss(&mut Random(0), 0));
+    world.step_unrecorded(out, STEPS);
+    world.lose_what_is_not_flushed();
     let mut world = world.reopen(false).unwrap();
     world.settle();
     world.scrub(Repair::Nothing).mismatches

@@ -10,6 +10,7 @@ use super::Rig;
 use crate::disk::Disk;
 use crate::hosts::Failed;
 use crate::request::{Ask, Range};
+use crate::script::Extra;
 use crate::violation::Violation;
 
 impl Rig<'_> {
@@ -118,8 +119,11 @@ impl Rig<'_> {
     /// The columns of stripes of which all data is being written, or was when the array crashed.
     pub(crate) fn cut_off_now(&self) -> BTreeSet<(Stripe, u64)> {
         let mut cut_off = self.defects.all_cut_off().clone();
-        // Two writes, of which one continues the other, may share a stripe.
-        let open = joined(self.hosts.open_writes().collect());
+        let mut open: Vec<Range> = self.hosts.open_writes().collect();
+        // Two writes, of which one was announced and continues the other, may share a stripe.
+        if self.script.has(Extra::Rows) {
+            open = joined(open);
+        }
         open.into_iter().for_each(|range| cut_off.extend(self.whole_columns(range)));
         cut_off
     }

@@ -116,8 +116,12 @@ impl Rooms {
         self.work();
     }
 
-    /// When the driver must come back, if it gives no other input before.
+    /// When the driver must come back, if it gives no other input before. (An array that was
+    /// abandoned only waits for its effects to return.)
     pub(crate) fn timeout(&self) -> Option<Instant> {
+        if self.is_abandoned() {
+            return None;
+        }
         let Core { cx, durable, .. } = &self.core;
         let works = self.maintenance.has_work(cx, durable) || self.hosts.hold_acknowledged();
         let waits = works && self.hosts.is_empty();

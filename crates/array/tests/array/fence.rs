@@ -3,7 +3,7 @@
 
 use crate::common::{Disk, Random, SEED, Setup, World, payload};
 use parlour_array::{Action, Event, Mode, RequestError, Tuning};
-use parlour_units::{Duration, Slot};
+use parlour_units::{Duration, Sector, Sectors, Slot};
 
 fn fenced(setup: Setup) -> Setup {
     let fence = Some(Duration::from_millis(1_000));
@@ -93,6 +93,37 @@ fn requests_under_way_fail_when_their_accesses_have_returned() {
         while first.step() {}
         assert_eq!(first.done[&tag].0, Err(RequestError::Superseded));
         assert_eq!(writes(&first.disks), before + under_way);
+    });
+}
+
+/// Regression test. The array asked to be woken for a part that it held back, until the last access
+/// under way had returned: at times in the past too.
+#[test]
+fn nothing_that_is_held_back_wakes_a_server_that_has_stopped() {
+    let setup = fenced(Setup::named("raid5", 4));
+    let mut first = World::new(&setup, SEED);
+    let bytes = payload(&mut first.random, 64);
+    first.write_now(0, &bytes).expect("it is written");
+    let mut disks = std::mem::take(&mut first.disks);
+    let mut other = second(&setup, &disks);
+    on(&mut disks, &mut other, |other| other.write_now(0, &bytes)).expect("it is written");
+    on(&mut disks, &mut first, |first| {
+        while first.pending.is_empty() {
+            first.now = first.array.poll_timeout().expect("it looks at superblocks");
+            first.array.handle_timeout(first.now);
+            first.drain();
+        }
+        let looks = std::mem::take(&mut first.pending);
+        // A stripe of 48 sectors, and a part of the next one.
+        first.array.expect_write(first.now, Sector::new(64), Sectors::new(64));
+        first.write(0, &bytes);
+        assert_eq!(first.array.poll_timeout(), Some(first.now + Duration::from_millis(5)));
+        let slow = std::mem::replace(&mut first.pending, looks);
+        while first.array.mode() == Mode::Serving {
+            assert!(first.step(), "the other session is found");
+        }
+        assert!(!slow.is_empty() && first.done.is_empty(), "the payload is still in use");
+        assert_eq!(first.array.poll_timeout(), None);
     });
 }
 

@@ -253,6 +253,41 @@ fn a_journal_device_is_kept_while_entries_are_still_to_be_read_from_it() {
     check(&mut world, &new);
 }
 
+/// Regression test. The device was kept though it was gone, and all requests failed until the next
+/// opening.
+#[cfg_attr(not(feature = "planted-bugs"), test)]
+fn a_journal_device_is_lost_that_alone_has_an_entry_that_was_cut_off() {
+    for setup in all() {
+        for device in DEVICES {
+            let mut world = begun(&setup);
+            let new = contents(20);
+            for (at, new) in (0..).zip(&new) {
+                write(&mut world, at * 100, new);
+            }
+            world.settle();
+            world.submit(Operation::Write { durable: true }, 2_000, 3, Some(&new[0]));
+            let is_there =
+                |world: &World, effect: &Effect| is_entry(world, effect) == Some(Member::new(device));
+            let entry = loop {
+                match world.pending.iter().position(|effect| is_there(&world, effect)) {
+                    Some(entry) => break entry,
+                    None => assert!(world.step(), "the entry is written"),
+                }
+            };
+            world.step_at(entry);
+            world.lose_what_is_not_flushed();
+            let mut world = world.reopen(false).unwrap();
+            fail(&mut world, device);
+            check(&mut world, &new);
+            world.settle();
+            write(&mut world, 2_000, &new[1]);
+            let mut world = world.crash(false).unwrap();
+            check(&mut world, &new);
+            assert_eq!(world.read_now(2_000, 3).unwrap(), new[1]);
+        }
+    }
+}
+
 /// Writes while a device has a fault by which it is lost, and checks that the array goes on.
 fn is_lost(ails: fn(&mut Disk)) {
     for setup in all() {

@@ -5,7 +5,8 @@ use parlour_array::organization::{Consistency, Organization};
 use parlour_fault::{Limits, run};
 
 /// A seed that broke a promise, and how.
-const STORIES: [(u64, &str); 28] = [
+const STORIES: [(u64, &str); 29] = [
+    (111041, "a journal device dies that alone has an entry which a cut of power left, and is kept"),
     (
         31021815,
         "a repair's write rots, its member is failed for it, and the write that waited is called lost",

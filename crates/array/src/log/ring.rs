@@ -402,6 +402,15 @@ impl Ring {
         Some(newest.number)
     }
 
+    /// Whether an entry that counts, or the last one that was written, stands in no other slots
+    /// than these. The last one is left out, if it is to be copied elsewhere.
+    pub(super) fn stands_only_in(&self, these: &[Slot], last_is_copied: bool) -> bool {
+        let only_there = |slots: &[Slot]| !slots.is_empty() && slots.iter().all(|slot| these.contains(slot));
+        let is_left_out = |number: u64| last_is_copied && number == self.last;
+        let mut places = self.places().filter(|(number, _)| !is_left_out(*number));
+        !last_is_copied && only_there(&self.last_slots) || places.any(|(_, slots)| only_there(slots))
+    }
+
     /// The slots on whose members the last entry stands that was written. It names all that count,
     /// also if it does not count itself.
     pub(super) fn last_slots(&self) -> &[Slot] {

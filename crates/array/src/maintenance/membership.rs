@@ -210,7 +210,9 @@ impl Maintenance {
     fn exclude(&mut self, core: &mut Core, slot: Slot, cause: FailureCause) -> bool {
         let joins = core.cx.roster.state(slot) == SlotState::Rebuilding;
         let lose = match core.cx.geometry.is_for_journal(slot) {
-            true => joins || !core.logs.reads_alone_from(slot) || may_lack_entries(core),
+            true => {
+                joins || !core.logs.reads_alone_from(&core.cx, &core.durable, slot) || may_lack_entries(core)
+            }
             false => joins || core.cx.roster.can_lose(&core.cx.geometry, slot),
         };
         if !lose {

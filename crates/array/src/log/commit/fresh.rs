@@ -22,7 +22,7 @@ impl Logs {
     /// Copies newest entries that were found on too few members: a crash came before all had them.
     /// Returns whether it began one.
     pub(in crate::log) fn start_copy(&mut self, cx: &mut Context, durable: &Durable) -> bool {
-        if !cx.writes || self.commits.log().copying {
+        if !cx.writes || self.commits.log().copying.is_some() {
             return false;
         }
         while let Some(copy) = self.commits.log().copies.pop() {
@@ -45,7 +45,7 @@ impl Logs {
     fn write_copy(&mut self, cx: &mut Context, copy: Copy, slots: Vec<Slot>) {
         let Copy { part, lane, at, bytes, .. } = copy;
         let at = cx.geometry.entry_at(part, lane, at);
-        self.commits.log().copying = true;
+        self.commits.log().copying = Some((part, lane));
         let entry = Sectors::new(bytes.len() as u64 / 512);
         let id = cx.jobs.start(Kind::CommitCopy { part, lane, slots: slots.clone() }, Class::Log);
         let job = cx.jobs.get_mut(id);
@@ -73,7 +73,7 @@ impl Logs {
         let stand = |slot: &&Slot| cx.roster.member_since(**slot, turn).is_some();
         let standing: Vec<Slot> = slots.iter().filter(stand).copied().collect();
         let log = self.commits.log();
-        log.copying = false;
+        log.copying = None;
         let Some(number) = log.lanes(part).lane_mut(lane).copied(&standing) else { return };
         let name = EntryName { part, number };
         for region in self.regions.regions().collect::<Vec<_>>() {
@@ -109,7 +109,7 @@ impl Logs {
     /// Whether the newest entries stand on as many members as they can.
     pub(in crate::log) fn newest_are_copied(&mut self) -> bool {
         let log = self.commits.log();
-        log.copies.is_empty() && !log.copying
+        log.copies.is_empty() && log.copying.is_none()
     }
 
     /// Whether a member is left for an empty entry. (Beyond what the array survives there may be
@@ -215,18 +215,27 @@ impl Logs {
     }
 
     /// Whether what is still to be read from entries that were found stands in `slot` alone.
-    pub(crate) fn reads_alone_from(&self, slot: Slot) -> bool {
-        let unread = self.commits.streams.as_ref().is_some_and(|log| log.unread_writes);
-        (unread || self.recoveries.left > 0) && self.need_some_of(&[slot])
+    ///
+    /// A newest entry that is to be copied to a member that was there when it was written does not
+    /// count: it was never acknowledged, nothing was done since that relies on it, and what is to
+    /// be copied is in memory.
+    pub(crate) fn reads_alone_from(&self, cx: &Context, durable: &Durable, slot: Slot) -> bool {
+        let Some(log) = &self.commits.streams else { return false };
+        let alone_in = |(part, lane): (CommitPart, Lane)| {
+            let ring = log.part(part).lane(lane);
+            let copied = log.is_to_be_copied(part, lane) && !further_places(cx, durable, &[slot]).is_empty();
+            ring.stands_only_in(&[slot], copied)
+        };
+        let lanes_of = |part: CommitPart| log.part(part).names().map(move |lane| (part, Lane(lane)));
+        let mut lanes = cx.geometry.commit_parts().iter().copied().flat_map(lanes_of);
+        (log.unread_writes || self.recoveries.left > 0) && lanes.any(alone_in)
     }
 
     /// Whether an entry that counts, or the newest of a stream, which tells which ones count,
     /// stands in no other slots than these.
     pub(crate) fn need_some_of(&self, these: &[Slot]) -> bool {
-        let only_there = |slots: &[Slot]| !slots.is_empty() && slots.iter().all(|slot| these.contains(slot));
         let mut streams = self.commits.streams.iter().flat_map(|log| log.all());
-        let in_lane =
-            |ring: &Ring| only_there(ring.last_slots()) || ring.places().any(|(_, slots)| only_there(slots));
+        let in_lane = |ring: &Ring| ring.stands_only_in(these, false);
         streams.any(|Stream { lanes, .. }| lanes.all().iter().any(in_lane))
     }
 

@@ -68,8 +68,8 @@ pub(in crate::log) struct Streams {
     pub(in crate::log) full: Vec<Slot>,
     /// Newest entries that were found on fewer members than they need.
     pub(in crate::log) copies: Vec<Copy>,
-    /// Copies are being written.
-    pub(in crate::log) copying: bool,
+    /// The lane whose newest entry is being copied.
+    pub(in crate::log) copying: Option<(CommitPart, Lane)>,
     /// Entries up to this number may stand on journal devices that are gone: see
     /// [`CommitLogs::number_apart`].
     pub(in crate::log) apart: u64,
@@ -218,6 +218,12 @@ impl Streams {
         &mut self.stream(part).lanes
     }
 
+    /// Whether the newest entry of a lane is still to be written to further members.
+    pub(in crate::log) fn is_to_be_copied(&self, part: CommitPart, lane: Lane) -> bool {
+        let waits = |copy: &Copy| (copy.part, copy.lane) == (part, lane);
+        self.copying == Some((part, lane)) || self.copies.iter().any(waits)
+    }
+
     /// The jobs of durable entries that may go on, each with its entry and records: of each region,
     /// in the order of the entries. How far a region's records are in its parity is one number.
     pub(in crate::log) fn take_committed(&mut self) -> Vec<(u64, JobId, Vec<Record>)> {
@@ -287,7 +293,7 @@ impl CommitLogs {
             forgetting: WaitList::default(),
             full: Vec::new(),
             copies: parts().rev().flat_map(newest).collect(),
-            copying: false,
+            copying: None,
             apart: 0,
             unread_writes: false,
             unchecked: true,
@@ -519,7 +525,7 @@ mod tests {
             forgetting: WaitList::default(),
             full: Vec::new(),
             copies: Vec::new(),
-            copying: false,
+            copying: None,
             apart: 0,
             unread_writes: false,
             unchecked: true,

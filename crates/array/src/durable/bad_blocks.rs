@@ -57,7 +57,8 @@ impl BadBlocks {
             versions.inform_members();
         }
         // An older list is better than none.
-        let mut list = newest.found().unwrap_or_else(|| BadBlockLog::new(geometry.block()));
+        let place = geometry.bad_block_log_at(0).map_or(Sectors::ZERO, |(_, length)| length);
+        let mut list = newest.found().unwrap_or_else(|| BadBlockLog::new(geometry.block(), place));
         // Only blocks that this array has are used, whatever the list contains.
         let start = geometry.data_start();
         let end = start + Sectors::new(geometry.stored().layout.length);

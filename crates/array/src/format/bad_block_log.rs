@@ -34,13 +34,12 @@ const SECTOR_BITS: u32 = 48;
 /// Marks a block that is lost. No member has so many sectors.
 const LOST: u64 = 1 << (SECTOR_BITS - 1);
 
-/// Length of an encoded list; each member holds two.
-pub(crate) const BAD_BLOCK_LOG_LENGTH: Sectors = Sectors::new(64);
-
 /// Blocks, by slot and first sector on the member there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadBlockLog {
     block: Sectors,
+    /// The length of the encoded list.
+    place: Sectors,
     unreadable: BTreeSet<(Slot, Sector)>,
     lost: BTreeSet<(Slot, Sector)>,
 }
@@ -53,13 +52,15 @@ pub(crate) enum Cause {
 }
 
 impl BadBlockLog {
-    /// The greatest number of blocks on a list: half of the room, so that two lists can be written
-    /// as one.
-    pub(crate) const LIMIT: usize = BadBlockLog::ROOM / 2;
-    const ROOM: usize = (BAD_BLOCK_LOG_LENGTH.get() as usize * 512 - HEADER_BYTES) / BLOCK_BYTES;
+    /// A list that is stored in places of this length.
+    pub(crate) fn new(block: Sectors, place: Sectors) -> BadBlockLog {
+        BadBlockLog { block, place, unreadable: BTreeSet::new(), lost: BTreeSet::new() }
+    }
 
-    pub(crate) fn new(block: Sectors) -> BadBlockLog {
-        BadBlockLog { block, unreadable: BTreeSet::new(), lost: BTreeSet::new() }
+    /// The greatest number of blocks on a list: half of those that its place has room for, so that
+    /// two lists can be written as one.
+    fn limit(&self) -> usize {
+        holds(self.place) / 2
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -82,7 +83,7 @@ impl BadBlockLog {
 
     /// Sectors that may still be put on the list.
     pub(crate) fn room(&self) -> Sectors {
-        self.block * BadBlockLog::LIMIT.saturating_sub(self.length()) as u64
+        self.block * self.limit().saturating_sub(self.length()) as u64
     }
 
     /// The blocks in these sectors that are on the list for `cause`.
@@ -108,7 +109,7 @@ impl BadBlockLog {
         let listed = self.of(cause);
         let new: Vec<(Slot, Sector)> =
             self.blocks_of(slot, at, length).filter(|block| !listed.contains(block)).collect();
-        if self.length() + new.len() > BadBlockLog::LIMIT {
+        if self.length() + new.len() > self.limit() {
             return Err(Full);
         }
         let any = !new.is_empty();
@@ -165,7 +166,7 @@ impl BadBlockLog {
 
     /// The bytes of the list as they are stored on members.
     pub(crate) fn encode(&self, array: Identity, sequence: u64) -> Vec<u8> {
-        let mut out = Writer::new(BAD_BLOCK_LOG_LENGTH.bytes().as_usize());
+        let mut out = Writer::new(self.place.bytes().as_usize());
         out.bytes(&MAGIC).u32(0).u32(self.length() as u32).bytes(&array.0).u64(sequence);
         out.seek(HEADER_BYTES);
         let word = |(slot, at): &(Slot, Sector)| u64::from(slot.get()) << SECTOR_BITS | at.get();
@@ -181,15 +182,13 @@ impl BadBlockLog {
             return None;
         }
         let (_checksum, count) = (from.u32(), from.u32() as usize);
-        if from.array() != array.0
-            || count > BadBlockLog::ROOM
-            || bytes.len() as u64 != BAD_BLOCK_LOG_LENGTH.bytes().get()
-        {
+        let place = Sectors::new(bytes.len() as u64 / 512);
+        if from.array() != array.0 || count > holds(place) {
             return None;
         }
         let sequence = Some(from.u64()).filter(|sequence| *sequence < 1 << 63)?;
         from.seek(HEADER_BYTES);
-        let mut list = BadBlockLog::new(block);
+        let mut list = BadBlockLog::new(block, place);
         for word in (0..count).map(|_| from.u64()) {
             let cause = if word & LOST == 0 { Cause::Unreadable } else { Cause::Lost };
             let block = (Slot::new((word >> SECTOR_BITS) as u16), Sector::new(word & (LOST - 1)));
@@ -197,6 +196,11 @@ impl BadBlockLog {
         }
         Some((sequence, list))
     }
+}
+
+/// The number of blocks for which there is room in a place of this length.
+fn holds(place: Sectors) -> usize {
+    place.bytes().as_usize().saturating_sub(HEADER_BYTES) / BLOCK_BYTES
 }
 
 /// The content of a list, for display.
@@ -227,10 +231,12 @@ pub(crate) struct Full;
 mod tests {
     use super::*;
 
+    const PLACE: Sectors = Sectors::new(64);
+
     #[test]
     fn a_list_survives_encoding_and_a_damaged_one_is_not_believed() {
         let (slot, at, block) = (Slot::new(3), Sector::new(2_048), Sectors::new(8));
-        let mut list = BadBlockLog::new(block);
+        let mut list = BadBlockLog::new(block, PLACE);
         assert_eq!(list.insert(Cause::Unreadable, slot, at, block * 3), Ok(true));
         assert_eq!(list.insert(Cause::Unreadable, slot, at + block, block), Ok(false), "it is on the list");
         assert!(list.remove(Cause::Unreadable, slot, at + block, block));
@@ -255,8 +261,8 @@ mod tests {
 
     #[test]
     fn a_list_that_fills_its_place_on_a_member_is_read_back() {
-        let mut list = BadBlockLog::new(Sectors::new(1));
-        (0..BadBlockLog::ROOM as u64).for_each(|at| {
+        let mut list = BadBlockLog::new(Sectors::new(1), PLACE);
+        (0..holds(PLACE) as u64).for_each(|at| {
             list.unreadable.insert((Slot::new(1), Sector::new(at)));
         });
         let bytes = list.encode(Identity([3; 16]), 9);
@@ -271,17 +277,17 @@ mod tests {
             out.bytes(&MAGIC).u32(0).u32(count as u32).bytes(&array.0).u64(sequence);
             BadBlockLog::decode(&out.sealed(CHECKSUM_AT), array, block)
         };
-        assert!(of(BAD_BLOCK_LOG_LENGTH, BadBlockLog::ROOM, (1 << 63) - 1).is_some());
-        assert_eq!(of(BAD_BLOCK_LOG_LENGTH, BadBlockLog::ROOM + 1, 9), None);
-        assert_eq!(of(BAD_BLOCK_LOG_LENGTH, 0, 1 << 63), None, "the next number would be none");
-        assert_eq!(of(BAD_BLOCK_LOG_LENGTH - Sectors::new(1), 0, 9), None);
+        assert!(of(PLACE, holds(PLACE), (1 << 63) - 1).is_some());
+        assert_eq!(of(PLACE, holds(PLACE) + 1, 9), None);
+        assert_eq!(of(PLACE, 0, 1 << 63), None, "the next number would be none");
+        assert_eq!(of(Sectors::new(1), holds(Sectors::new(1)) + 1, 9), None);
     }
 
     #[test]
     fn a_full_list_takes_no_more_and_stays_as_it_was() {
         let block = Sectors::new(1);
-        let mut list = BadBlockLog::new(block);
-        let most = Sectors::new(BadBlockLog::LIMIT as u64);
+        let mut list = BadBlockLog::new(block, PLACE);
+        let most = Sectors::new(list.limit() as u64);
         assert_eq!(list.insert(Cause::Unreadable, Slot::new(0), Sector::new(0), most), Ok(true));
         assert_eq!(list.insert(Cause::Unreadable, Slot::new(1), Sector::new(0), block), Err(Full));
         assert_eq!(list.sectors(), most);

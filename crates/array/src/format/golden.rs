@@ -25,7 +25,7 @@ const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);
 
 /// Each structure with something in each of its fields.
-fn structures() -> [(&'static str, Vec<u8>); 10] {
+fn structures() -> [(&'static str, Vec<u8>); 11] {
     [
         ("superblock", superblock().encode()),
         ("write-intent bitmap", map().encode(ARRAY, 4_096)),
@@ -37,6 +37,7 @@ fn structures() -> [(&'static str, Vec<u8>); 10] {
         ("header of an entry of writes", entry_of_writes().encode(ARRAY, BLOCK)),
         ("superblock of an array with journal devices", with_journals().encode()),
         ("superblock of an array with lanes", with_lanes().encode()),
+        ("superblock of an array with a longer bad-block log", with_a_longer_list().encode()),
     ]
 }
 
@@ -115,7 +116,7 @@ fn table() -> [TableEntry; 4] {
 }
 
 fn list() -> BadBlockLog {
-    let mut list = BadBlockLog::new(BLOCK);
+    let mut list = BadBlockLog::new(BLOCK, Sectors::new(64));
     for (slot, at) in [(0, 4_096), (3, 1 << 40)] {
         list.insert(Cause::Unreadable, Slot::new(slot), Sector::new(at), BLOCK).expect("there is room");
     }
@@ -159,6 +160,12 @@ fn entry() -> EntryHeader {
 fn writes_back() -> Superblock {
     let superblock = superblock();
     let geometry = StoredGeometry { write_log: 0x0001_2340, ..superblock.geometry };
+    Superblock { geometry, ..superblock }
+}
+
+fn with_a_longer_list() -> Superblock {
+    let superblock = superblock();
+    let geometry = StoredGeometry { bad_block_log: 512, ..superblock.geometry };
     Superblock { geometry, ..superblock }
 }
 

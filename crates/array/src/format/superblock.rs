@@ -8,7 +8,7 @@ use parlour_units::{Sectors, Slot};
 
 use crate::format::bytes::{Reader, Writer, seal_holds};
 use crate::format::horizon::{SESSION_END, SUPERBLOCK_END};
-use crate::geometry::{Cylinder, StoredGeometry};
+use crate::geometry::{Cylinder, SHORTEST_BAD_BLOCK_LOG, StoredGeometry};
 use crate::identity::Identity;
 use crate::layout::{LayoutRequest, RegionShape, Rotation};
 use crate::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
@@ -434,6 +434,9 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     // (Without further lanes, what stood there before there were lanes.)
     out.seek(JOURNALS_AT).u16(geometry.journal_slots).u16(geometry.lanes.saturating_sub(1));
     out.u16(geometry.journal_copies);
+    // (What stood there before the list could be longer.)
+    let longer = geometry.bad_block_log > SHORTEST_BAD_BLOCK_LOG.get();
+    out.u16(if longer { geometry.bad_block_log as u16 } else { 0 });
 }
 
 /// The geometry, if it is possible on a device of this length in `slot`.
@@ -457,6 +460,7 @@ fn decode_geometry(
     let write_log = from.seek(WRITE_LOG_AT).u32();
     let (journal_slots, further_lanes) = (from.seek(JOURNALS_AT).u16(), from.u16());
     let journal_copies = from.u16();
+    let bad_block_log = u64::from(from.u16()).max(SHORTEST_BAD_BLOCK_LOG.get());
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
@@ -472,6 +476,7 @@ fn decode_geometry(
         lanes: further_lanes.saturating_add(1),
         journal_slots,
         journal_copies,
+        bad_block_log,
         cylinder: layout.is_in_cylinders().then_some(cylinder),
     };
     geometry.check_on(slot, member).map_err(nonsense)?;

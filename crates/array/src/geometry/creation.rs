@@ -3,12 +3,12 @@
 use parlour_units::{Bytes, Sectors};
 
 use super::sizes::{
-    ALIGNMENT, LARGEST_COMMIT_LOG, LARGEST_SEGMENT, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK,
-    MOST_COMMIT_LOG, MOST_LANES, MOST_REGIONS, SMALLEST_COMMIT_LOG, SMALLEST_WRITE_LOG, bitmap_length,
-    intent_log, lanes_fit, least_commit_log, logged_data_units, table_length,
+    ALIGNMENT, LARGEST_COMMIT_LOG, LARGEST_SEGMENT, LEAST_WITH_LONG_LIST, LONG_BAD_BLOCK_LOG, MAPS_AT,
+    MAXIMUM_MEMBERS, METADATA_BLOCK, MOST_COMMIT_LOG, MOST_LANES, MOST_REGIONS, SHORTEST_BAD_BLOCK_LOG,
+    SMALLEST_COMMIT_LOG, SMALLEST_WRITE_LOG, bitmap_length, intent_log, lanes_fit, least_commit_log,
+    logged_data_units, table_length,
 };
 use super::stored::{Cylinder, StoredGeometry};
-use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::layout::{LayoutRequest, RegionShape, ShapeRequest};
 use crate::organization::{Consistency, Organization, RefusedCombination};
 
@@ -271,7 +271,9 @@ impl Creation {
         let grain = cylinder.map_or(ALIGNMENT, Cylinder::length);
         let write_log = choose_write_log(creation)?;
         check_journals(creation)?;
-        let data_start = data_start(creation, commit_log + write_log).round_up(grain);
+        let bad_block_log = bad_block_log(creation);
+        let logs = bad_block_log * 2 + commit_log + write_log;
+        let data_start = data_start(creation, logs).round_up(grain);
         let room = room(creation.member_length, data_start).ok_or_else(|| {
             CreationError::MemberTooSmall(
                 creation.member_length.bytes(),
@@ -311,6 +313,7 @@ impl Creation {
             lanes: choose_lanes(creation, (commit_log - intents, least), write_log)?,
             journal_slots: journal_slots(&creation.log),
             journal_copies: 0,
+            bad_block_log: bad_block_log.get(),
             cylinder,
         })
     }
@@ -604,8 +607,8 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
 }
 
 /// Where the data area starts: behind the metadata for the greatest number of regions that is
-/// possible, and the commit log.
-fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
+/// possible, and these logs.
+fn data_start(creation: &Creation, logs: Sectors) -> Sectors {
     let in_regions = creation.organization.layout.is_in_regions();
     let most_regions = if in_regions {
         let by_default = || {
@@ -620,6 +623,12 @@ fn data_start(creation: &Creation, commit_log: Sectors) -> Sectors {
     };
     let recorded = in_regions || creation.consistency.is_journal();
     let table = if recorded { table_length(most_regions) } else { Sectors::ZERO };
-    (MAPS_AT + (bitmap_length(most_regions) + table) * 2 + BAD_BLOCK_LOG_LENGTH * 2 + commit_log)
-        .round_up(ALIGNMENT)
+    (MAPS_AT + (bitmap_length(most_regions) + table) * 2 + logs).round_up(ALIGNMENT)
+}
+
+/// The length of a bad-block log. With a journal it limits how many whole stripes are written at a
+/// time.
+fn bad_block_log(creation: &Creation) -> Sectors {
+    let long = creation.consistency.is_journal() && creation.member_length >= LEAST_WITH_LONG_LIST;
+    if long { LONG_BAD_BLOCK_LOG } else { SHORTEST_BAD_BLOCK_LOG }
 }

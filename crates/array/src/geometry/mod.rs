@@ -16,7 +16,6 @@ mod stored;
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 
 use crate::code::Table;
-use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::format::commit_entry::CommitPart;
 use crate::layout::{Details, Layout};
 use crate::log::Lane;
@@ -25,6 +24,7 @@ use crate::organization::{Consistency, Organization};
 use sizes::{MAPS_AT, bitmap_length, table_length};
 
 pub use creation::{Creation, CreationError, LogCreation};
+pub(crate) use sizes::SHORTEST_BAD_BLOCK_LOG;
 pub use sizes::{ALIGNMENT, MAXIMUM_MEMBERS, SUPERBLOCK};
 pub use stored::{Cylinder, StoredGeometry};
 
@@ -283,9 +283,10 @@ impl Geometry {
     /// array was created without room for it.
     pub fn bad_block_log_at(&self, bank: usize) -> Option<(Sector, Sectors)> {
         let first = self.table_at(2);
-        let end = first + BAD_BLOCK_LOG_LENGTH * 2;
+        let length = Sectors::new(self.stored.bad_block_log);
+        let end = first + length * 2;
         let room = end + self.commit_log().1 <= self.data_start();
-        room.then(|| (first + BAD_BLOCK_LOG_LENGTH * bank as u64, BAD_BLOCK_LOG_LENGTH))
+        room.then(|| (first + length * bank as u64, length))
     }
 
     /// What a crash may cost.

@@ -7,6 +7,13 @@ use crate::format::bitmap;
 /// Members of an array, spares apart: as many as a superblock has room for.
 pub const MAXIMUM_MEMBERS: u16 = 64;
 
+/// The length of a bad-block log, at least: 32 KiB.
+pub(crate) const SHORTEST_BAD_BLOCK_LOG: Sectors = Sectors::new(64);
+/// The same where members are long and there is a journal: 256 KiB.
+pub(super) const LONG_BAD_BLOCK_LOG: Sectors = Sectors::new(512);
+/// Members of this length have the longer one (128 MiB).
+pub(super) const LEAST_WITH_LONG_LIST: Sectors = Sectors::new(1 << 18);
+
 /// The alignment of metadata, and the space at a member's end: 1 MiB.
 pub const ALIGNMENT: Sectors = Sectors::new(2_048);
 

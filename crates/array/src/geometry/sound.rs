@@ -7,11 +7,10 @@
 use parlour_units::{Sectors, Slot};
 
 use super::sizes::{
-    LARGEST_SEGMENT, LEAST_BLOCKS, MAPS_AT, MAXIMUM_MEMBERS, MOST_COMMIT_LOG, MOST_REGIONS, bitmap_length,
-    lanes_fit, least_commit_log, longest_commit_log, table_length,
+    LARGEST_SEGMENT, LEAST_BLOCKS, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK, MOST_COMMIT_LOG, MOST_REGIONS,
+    SHORTEST_BAD_BLOCK_LOG, bitmap_length, lanes_fit, least_commit_log, longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
-use crate::format::bad_block_log::BAD_BLOCK_LOG_LENGTH;
 use crate::layout::{RegionShape, Regions};
 
 /// Members are shorter than this (2 EiB), and their data areas together shorter than the next (4
@@ -149,7 +148,10 @@ impl StoredGeometry {
         };
         let recorded = self.regions.is_some() || self.consistency.is_journal();
         let table = if recorded { table_length(regions) } else { Sectors::ZERO };
-        let banks = (bitmap_length(regions) + table + BAD_BLOCK_LOG_LENGTH) * 2;
+        let list = Sectors::new(self.bad_block_log);
+        require(list >= SHORTEST_BAD_BLOCK_LOG, "length of the bad-block log")?;
+        require(list.is_multiple_of(METADATA_BLOCK), "length of the bad-block log")?;
+        let banks = (bitmap_length(regions) + table + list) * 2;
         let end = MAPS_AT + banks + Sectors::new(self.commit_log) + Sectors::new(self.write_log);
         require(end.get() <= self.data_start, "start of the data area")
     }

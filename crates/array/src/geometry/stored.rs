@@ -3,6 +3,7 @@
 use parlour_units::Sectors;
 use serde::{Deserialize, Serialize};
 
+use super::sizes::SHORTEST_BAD_BLOCK_LOG;
 use crate::layout::{LayoutRequest, RegionShape};
 use crate::organization::{Consistency, Organization};
 
@@ -66,8 +67,16 @@ pub struct StoredGeometry {
     /// be lost.
     #[serde(default)]
     pub journal_copies: u16,
+    /// Length of a bad-block log, in sectors; each member holds two.
+    #[serde(default = "shortest_list")]
+    pub bad_block_log: u64,
     /// The members' cylinders, if units float.
     pub cylinder: Option<Cylinder>,
+}
+
+/// The length of the bad-block log of arrays that name none.
+fn shortest_list() -> u64 {
+    SHORTEST_BAD_BLOCK_LOG.get()
 }
 
 /// One lane: what arrays have that name none.

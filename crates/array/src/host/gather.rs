@@ -1,8 +1,9 @@
 //! Long writes in a row: the last stripe of one, of which it covers only the beginning, is written
 //! together with the beginning of the next one, as a whole stripe.
 //!
-//! A part is held back only if the driver has announced a write of the rest of its stripe, and only
-//! until that has come, or a few milliseconds are over.
+//! A part is held back only while a write of the rest of its stripe is likely to come: the driver
+//! has announced it, or the write before this one is still under way, so that its client keeps
+//! several under way. In either case there is a limit to the time.
 //! `docs/decisions/gathered-writes.md` has the reasons.
 //!
 //! Invariants:
@@ -12,8 +13,8 @@
 
 use parlour_units::{Instant, Sector, Sectors, Stripe};
 
-use super::held::{Held, Together};
-use super::state::{Hosts, Origin, range_of};
+use super::held::{Held, PATIENCE_BEHIND, Together};
+use super::state::{HostRequest, Hosts, Origin, range_of};
 use crate::buffer::BufferId;
 use crate::core::Core;
 use crate::effect::Class;
@@ -117,15 +118,30 @@ impl Hosts {
         let rest = Range { from: to, to: stripe.to };
         let worth = core.cx.geometry.keeps_parity() && core.cx.mode == Mode::Serving;
         let ends_within = from <= stripe.from && stripe.from < to;
-        let until = self.gather.awaits(core.cx.now, rest).filter(|_| worth && ends_within)?;
-        Some(Held { host, range: Range { from: stripe.from, to }, rest, until })
+        if !worth || !ends_within {
+            return None;
+        }
+        let (now, behind) = (core.cx.now, self.write_before(from));
+        let until = self.gather.awaits(now, rest).max(behind.map(|_| now + PATIENCE_BEHIND))?;
+        Some(Held { host, range: Range { from: stripe.from, to }, rest, behind, until })
+    }
+
+    /// The write under way that ends where one begins.
+    fn write_before(&self, at: Sector) -> Option<HostId> {
+        let is_before = |entry: &HostRequest| {
+            let writes = matches!(entry.request.operation, Operation::Write { .. });
+            writes && entry.origin == Origin::Host && range_of(&entry.request).to == at
+        };
+        let index = self.table.iter().position(|entry| entry.as_ref().is_some_and(is_before))?;
+        Some(HostId(index as u32))
     }
 
     /// Writes a held part that waits for nothing any more. Returns whether there was one.
     pub(crate) fn pump_held(&mut self, core: &mut Core) -> bool {
         let serves = core.cx.mode == Mode::Serving;
         let now = core.cx.now;
-        let waits = |held: &Held| serves && held.until > now && self.gather.awaits(now, held.rest).is_some();
+        let is_likely = |held: &Held| held.behind.is_some() || self.gather.awaits(now, held.rest).is_some();
+        let waits = |held: &Held| serves && held.until > now && is_likely(held);
         let Some(held) = self.gather.first(|held| !waits(held)) else { return false };
         self.gather.take(held.host);
         self.let_go(core, held);

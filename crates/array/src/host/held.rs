@@ -6,6 +6,9 @@ use crate::ids::HostId;
 use crate::stage::Range;
 use parlour_units::{Duration, Instant, Sector};
 
+/// While the write before one is under way, the write behind it is waited for no longer than this:
+/// as long as slow members may take for a few long writes.
+pub(super) const PATIENCE_BEHIND: Duration = Duration::from_millis(100);
 /// A write that was announced is waited for no longer than this.
 const PATIENCE: Duration = Duration::from_millis(5);
 /// The most writes that are announced and still to come; more are ignored until some are over.
@@ -28,6 +31,8 @@ pub(super) struct Held {
     pub(super) range: Range,
     /// The rest of the stripe.
     pub(super) rest: Range,
+    /// The write that ends where this one begins, while it is under way.
+    pub(super) behind: Option<HostId>,
     /// It waits no longer than this.
     pub(super) until: Instant,
 }
@@ -72,6 +77,12 @@ impl Gather {
 
     pub(super) fn hold(&mut self, held: Held) {
         self.held.push(held);
+    }
+
+    /// A request has ended.
+    pub(super) fn ended(&mut self, host: HostId) {
+        let behind_it = self.held.iter_mut().filter(|held| held.behind == Some(host));
+        behind_it.for_each(|held| held.behind = None);
     }
 
     /// The first part that is held and `fits`.

@@ -152,6 +152,7 @@ impl Hosts {
         match origin {
             Origin::Host => {
                 self.stage.end_passing(host);
+                self.gather.ended(host);
                 self.answer(request, result);
             }
             Origin::Destaged => self.destage_ended(core, host, result),

@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn no_two_members_have_the_same_number() {
         let info = || MemberInfo { identity: Identity::NONE, length: Sectors::new(1), unmaps: false };
-        let listed = ListedBlocks::new(BadBlockLog::new(Sectors::new(8)));
+        let listed = ListedBlocks::new(BadBlockLog::new(Sectors::new(8), Sectors::new(64)));
         let mut roster = Roster::new(Vec::new(), Vec::new(), None, listed);
         for number in 0..u16::MAX {
             assert!(roster.can_number());
@@ -370,7 +370,7 @@ mod tests {
             let info = Some(MemberInfo { identity, length: Sectors::new(100), unmaps: false });
             Standing { info, state: SlotState::Active, identity, keeps: None, role: Role::Member }
         };
-        let listed = ListedBlocks::new(BadBlockLog::new(Sectors::new(8)));
+        let listed = ListedBlocks::new(BadBlockLog::new(Sectors::new(8), Sectors::new(64)));
         Roster::new((1..=slots).map(standing).collect(), Vec::new(), None, listed)
     }
 

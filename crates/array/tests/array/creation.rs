@@ -153,3 +153,23 @@ fn a_journal_has_four_lanes_or_as_many_as_are_long_enough() {
     let many = lanes(1 << 10, Some(512), Some(16));
     assert!(matches!(many, Ok(16) | Err(CreationError::TooManyLanes(16, _))), "{many:?}");
 }
+
+/// With a journal, no more whole stripes are written at a time than the list has room for.
+#[test]
+fn the_bad_block_log_is_longer_with_a_journal_and_long_members() {
+    let length = |consistency, member_length| {
+        let member_length = Sectors::new(member_length);
+        let wish = Creation { consistency, member_length, ..creation("raid5") };
+        let geometry = Geometry::create(&wish).expect("a possible array");
+        geometry.bad_block_log_at(1).expect("it has one").1.get()
+    };
+    assert_eq!(length(Consistency::Bitmap, 1 << 21), 64);
+    assert_eq!(length(Consistency::Journal, 1 << 21), 512);
+    assert_eq!(length(Consistency::Journal, 1 << 17), 64);
+    let geometry = Geometry::create(&creation("raid5")).expect("a possible array");
+    for unsound in [0, 56, 65, 1 << 20] {
+        let mut stored = *geometry.stored();
+        stored.bad_block_log = unsound;
+        assert!(!stored.is_sound(), "{unsound} sectors");
+    }
+}

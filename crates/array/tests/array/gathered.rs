@@ -58,6 +58,50 @@ fn long_writes_in_a_row_share_whole_stripes() {
     }
 }
 
+/// A client that keeps several writes under way sends the next one when the oldest is done.
+#[test]
+fn writes_in_a_row_that_nobody_announced_share_stripes_while_others_are_under_way() {
+    for setup in setups() {
+        for announced in [false, true] {
+            let mut world = World::new(&setup, SEED);
+            let content = payload(&mut Random(SEED), 40 * LENGTH);
+            let mut tags = Vec::new();
+            for (at, part) in (0..).step_by(LENGTH as usize).zip(content.chunks(LENGTH as usize * 512)) {
+                tags.push(world.write(at, part));
+                let oldest = tags.len().checked_sub(4).map(|index| tags[index]);
+                while oldest.is_some_and(|tag| !world.done.contains_key(&tag)) {
+                    if !world.step() {
+                        // All that is left waits for the next write, or for the time to be over.
+                        world.now = world.array.poll_timeout().unwrap();
+                        world.array.handle_timeout(world.now);
+                        world.drain();
+                    }
+                }
+                if announced {
+                    expect(&mut world, at + LENGTH);
+                }
+            }
+            all_done(&mut world, &tags);
+            let gathered = world.array.counters().gathered;
+            assert!(gathered >= 15, "{gathered} of 26 stripes were written for two");
+            assert_eq!(world.read_now(0, 40 * LENGTH).unwrap(), content);
+        }
+    }
+}
+
+#[test]
+fn a_single_write_is_not_held_back() {
+    for setup in setups() {
+        let mut world = World::new(&setup, SEED);
+        world.write(0, &payload(&mut Random(1), LENGTH));
+        world.settle_until(|world| world.pending.is_empty());
+        while !world.done.is_empty() {
+            world.done.pop_first();
+        }
+        assert_eq!(world.array.counters().gathered, 0);
+    }
+}
+
 #[test]
 fn what_is_held_back_goes_on_if_no_other_write_comes() {
     for setup in setups() {

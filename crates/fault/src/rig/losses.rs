@@ -10,7 +10,6 @@ use super::Rig;
 use crate::disk::Disk;
 use crate::hosts::Failed;
 use crate::request::{Ask, Range};
-use crate::script::Extra;
 use crate::violation::Violation;
 
 impl Rig<'_> {
@@ -119,12 +118,9 @@ impl Rig<'_> {
     /// The columns of stripes of which all data is being written, or was when the array crashed.
     pub(crate) fn cut_off_now(&self) -> BTreeSet<(Stripe, u64)> {
         let mut cut_off = self.defects.all_cut_off().clone();
-        let mut open: Vec<Range> = self.hosts.open_writes().collect();
-        // Two writes, of which one was announced and continues the other, may share a stripe.
-        if self.script.has(Extra::Rows) {
-            open = joined(open);
-        }
-        open.into_iter().for_each(|range| cut_off.extend(self.whole_columns(range)));
+        let open: Vec<Range> = self.hosts.open_writes().collect();
+        // Two writes, of which one continues the other, may share a stripe.
+        joined(open).into_iter().for_each(|range| cut_off.extend(self.whole_columns(range)));
         cut_off
     }
 
@@ -132,7 +128,14 @@ impl Rig<'_> {
     pub(crate) fn note_broken_off(&mut self, failed: &Failed) {
         if failed.ask.changes() && failed.error == RequestError::NoSpace {
             let mut cut_off = self.defects.all_cut_off().clone();
-            cut_off.extend(self.whole_columns(failed.range));
+            let Range { at, length } = failed.range;
+            let data = self.geometry.layout().stripe_data().get();
+            let touched = at / data..(at + length).div_ceil(data);
+            // (One that continues it and is not answered yet may share a stripe with it.)
+            for range in joined(self.hosts.open_writes().chain([failed.range]).collect()) {
+                let columns = self.whole_columns(range);
+                cut_off.extend(columns.filter(|(stripe, _)| touched.contains(&stripe.get())));
+            }
             self.defects.set_cut_off(cut_off);
         }
     }

@@ -22,7 +22,7 @@ impl Run<'_> {
     /// A host makes a request. Returns its tag.
     pub(super) fn host(&mut self, event: u64, ask: Ask, range: Range) -> Result<u64, Violation> {
         let (tag, request) = self.rig.hosts.request(event, ask, range);
-        if self.rig.script.has(Extra::Rows) {
+        if self.rig.script.has(Extra::Rows) && event.is_multiple_of(2) {
             self.rig.world.expect_write(range.at + range.length);
         }
         self.offer(tag, request)?;

@@ -4,10 +4,13 @@
 //! of cached data) is computed when the next access arrives. So an access costs no simulation
 //! events, however many sectors pass.
 
+use std::ops::Range;
+
 use parlour_units::{Duration, Instant};
 
 use crate::electronics::{Electronics, ReadAhead, SecondWrite};
 use crate::mechanics::{Arm, Mechanics, Parts, Pass, Way};
+use crate::near::Near;
 use crate::stream::Stream;
 use crate::surface::Place;
 
@@ -29,6 +32,8 @@ pub struct Drive {
     run: (u64, Instant),
     last: Way,
     served: u64,
+    /// Blocks that are written where the heads are.
+    near: Option<Box<Near>>,
 }
 
 /// See [`Drive::departure`].
@@ -98,7 +103,27 @@ impl Drive {
             run: (0, Instant::ZERO),
             last: Way::Read,
             served: 0,
+            near: None,
         }
+    }
+
+    /// From now on these rings of blocks have no fixed place: each write goes to free sectors near
+    /// the heads, of a track that is kept for this in every cylinder, beside the tracks of blocks.
+    /// A ring is written in order; what a write passes over is out of date.
+    pub fn write_near(&mut self, rings: impl IntoIterator<Item = Range<u64>>) {
+        self.near = Some(Box::new(Near::new(rings)));
+    }
+
+    /// The cylinder to which the arm moves for a block.
+    pub fn cylinder(&self, block: u64) -> u32 {
+        match self.near_of(block) {
+            Some(_) => self.arm().cylinder,
+            None => self.mechanics.surface.place(block).cylinder,
+        }
+    }
+
+    fn near_of(&self, block: u64) -> Option<&Near> {
+        self.near.as_deref().filter(|near| near.has(block))
     }
 
     /// The mechanical parts.
@@ -133,8 +158,13 @@ impl Drive {
             return pass.begins.since(now);
         }
         let WriteBegins { mechanics, data, .. } = self.write_begins(now, block);
-        let pass = self.first_write_pass(&mut arm, free.max(mechanics), block, blocks);
         let arrives = data + self.electronics.bus.1 * self.first_needs(blocks);
+        let times = (free.max(mechanics), arrives);
+        let near = self.near_of(block);
+        if let Some(begins) = near.and_then(|near| near.positioning(&self.mechanics, arm, times, blocks)) {
+            return begins.since(now);
+        }
+        let pass = self.first_write_pass(&mut arm, free.max(mechanics), block, blocks);
         let mut begins = pass.begins;
         while begins < arrives {
             begins = begins + self.mechanics.spindle.revolution;
@@ -155,6 +185,7 @@ impl Drive {
             self.segments[*segment].fill(reached, self.electronics.buffer.segment_blocks);
         }
         let served = match way {
+            Way::Read if self.near_of(block).is_some() => self.read_near(now, block, blocks),
             Way::Read => self.read(now, block, blocks),
             Way::Write => self.write(now, block, blocks),
         };
@@ -219,6 +250,19 @@ impl Drive {
             Some(segment) if self.written <= now => self.read_hit(now, block, end, segment),
             _ => self.read_miss(now, block, end),
         }
+    }
+
+    /// A read of blocks that were written near the heads.
+    fn read_near(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
+        let (mut arm, free) = self.stop(now);
+        let overheads = &self.electronics.overheads;
+        let begin = free.max(now + overheads.read_miss.after(self.last));
+        let near = self.near.as_deref().expect("the block is in its area");
+        let (parts, read) = near.read(&self.mechanics, &mut arm, begin, block..block + blocks);
+        let sent = read + overheads.reselect + overheads.data_preparation + self.electronics.bus.0 * blocks;
+        let done = sent + overheads.read_completion;
+        self.arm = arm;
+        Served { done, parts, hit: Hit::Miss }
     }
 
     /// A read whose beginning is in the buffer, while nothing is being written to the platters.
@@ -408,7 +452,9 @@ impl Drive {
         let (arm, free) = self.stop(now);
         let per_block = self.electronics.bus.1;
         let goes_on = appends && self.written > now;
-        let (parts, written) = self.onto_platters((arm, free.max(mechanics_begin)), block, end, data);
+        let begin = free.max(mechanics_begin);
+        let near = self.near_heads((arm, begin), data, block..end);
+        let (parts, written) = near.unwrap_or_else(|| self.onto_platters((arm, begin), block, end, data));
         if !goes_on {
             self.run = (block, mechanics_begin + written.since(mechanics_begin + parts.transfer));
         }
@@ -475,6 +521,21 @@ impl Drive {
         }
         self.arm = arm;
         (parts, now)
+    }
+
+    /// Writes blocks near the heads, if they have no fixed place and there is room. Returns when
+    /// the last one is written.
+    fn near_heads(
+        &mut self,
+        (mut arm, begin): (Arm, Instant),
+        data: Instant,
+        blocks: Range<u64>,
+    ) -> Option<(Parts, Instant)> {
+        let arrives = data + self.electronics.bus.1 * self.first_needs(blocks.end - blocks.start);
+        let near = self.near.as_mut().filter(|near| near.has(blocks.start))?;
+        let written = near.write(&self.mechanics, &mut arm, (begin, arrives), blocks)?;
+        self.arm = arm;
+        Some(written)
     }
 
     /// Removes blocks that were overwritten from the buffer. Their new content may be kept instead.

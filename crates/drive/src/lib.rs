@@ -4,7 +4,8 @@
 //!
 //! The modules: [`surface`] (the positions of blocks), [`seek`] and [`angle`] (distances and
 //! times), [`mechanics`] (the time of the mechanical parts for an access), [`electronics`] and
-//! [`drive`] (the same with buffers and a bus). [`solid`] is a drive without mechanics.
+//! [`drive`] (the same with buffers and a bus, and with tracks that are kept for writes near the
+//! heads). [`solid`] is a drive without mechanics.
 
 pub mod angle;
 pub mod catalogue;
@@ -12,6 +13,7 @@ pub mod description;
 pub mod drive;
 pub mod electronics;
 pub mod mechanics;
+mod near;
 pub mod queue;
 mod refusal;
 pub mod seek;

@@ -114,8 +114,13 @@ pub struct Pass {
 impl Mechanics {
     /// The time for the arm to reach `place`.
     pub fn movement(&self, arm: Arm, place: Place, way: Way) -> Duration {
-        let switch = if place.head == arm.head { Duration::ZERO } else { self.head_switch };
-        let moving = self.seek.time(place.cylinder.abs_diff(arm.cylinder)).max(switch);
+        self.movement_to(arm, Arm { cylinder: place.cylinder, head: place.head }, way)
+    }
+
+    /// The time from one position of the arm to another.
+    pub fn movement_to(&self, arm: Arm, to: Arm, way: Way) -> Duration {
+        let switch = if to.head == arm.head { Duration::ZERO } else { self.head_switch };
+        let moving = self.seek.time(to.cylinder.abs_diff(arm.cylinder)).max(switch);
         match way {
             Way::Write if moving > Duration::ZERO => {
                 let settled = moving.nanoseconds().saturating_add_signed(self.write_settle.nanoseconds);

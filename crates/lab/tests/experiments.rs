@@ -98,6 +98,7 @@ fn what_cannot_happen_is_refused_by_its_key() {
     refused("[[health]]\ndie = 1\narray = 1\n", "health 1: there is no array 1; there are 1");
     refused("[path]\naccess = \"1ms\"\n", "path.access is for path.processors");
     refused("[path]\nstring = \"0MB\"\n", "path.string: its rate must be positive");
+    refused("[journal]\nnear-heads = true\n", "journal.near-heads: the array has no journal");
     refused("[control]\nquantile = 0.9\n", "control: say within which limit");
     refused("[control]\nlimit = \"1s\"\n", "control.limit is for quantile");
     refused("[control]\nthroughput = 5\n[[health]]\ndie = 1\n", "control: runs that are compared");
@@ -156,6 +157,28 @@ fn transactions_files_and_phases_are_what_is_waited_for() {
     assert!(tasks(seeks).unwrap() > 400);
     let pass = "[workload]\nprocesses = 2\npass = { way = \"rewrite\", part = \"64KiB\" }\n";
     assert_eq!(tasks(pass), None);
+}
+
+/// An entry costs neither a seek nor half a turn there.
+#[test]
+fn entries_near_the_heads_make_short_writes_faster() {
+    let rate = |near: bool| {
+        let text = format!(
+            r#"
+members = 5
+member-size = "64MiB"
+array = {{ organization = "raid5", consistency = "journal" }}
+log.write-back = "2MiB"
+drive.model = "ibm-0661"
+journal.near-heads = {near}
+workload = {{ processes = 1, reads = 0.0, size = "4KiB", think = "200ms" }}
+measure = {{ warm-up = 100, requests = 500, at-most = 500 }}
+"#
+        );
+        shown(&text).report.all().all.response.quantile(0.5).nanoseconds() as f64
+    };
+    let (place, heads) = (rate(false), rate(true));
+    assert!(heads < place * 0.6, "{heads} ns near the heads, {place} ns in one place");
 }
 
 /// Hosts that write more than is destaged are slowed down to its pace. Before, all of them stood

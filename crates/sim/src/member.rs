@@ -1,6 +1,6 @@
 //! A member: a drive, its queue, and the array's metadata on it.
 
-use parlour_array::{Action, Class, Effect, EffectId, MemberInfo};
+use parlour_array::{Action, Class, Effect, EffectId, Geometry, MemberInfo};
 use parlour_drive::angle::Angle;
 use parlour_drive::description::{Description, DescriptionError};
 use parlour_drive::drive::{Drive, Served};
@@ -184,6 +184,17 @@ impl Member {
         Member { people_first: true, ..self }
     }
 
+    /// Entries of the array's journal go to free sectors near the heads: see [`Drive::write_near`].
+    /// A drive without mechanics has no heads.
+    #[must_use]
+    pub fn journal_near_heads(mut self, geometry: &Geometry) -> Member {
+        if let Server::Mechanical(drive) = &mut self.server {
+            let lanes = geometry.commit_lanes();
+            drive.write_near(lanes.map(|(at, length)| at.get()..(at + length).get()));
+        }
+        self
+    }
+
     /// Puts the drive on a bus of the [paths](crate::paths::Paths): the one with this number, from
     /// 0.
     #[must_use]
@@ -252,7 +263,7 @@ impl Member {
         }
         let cylinder = match &self.server {
             Server::Mechanical(drive) if self.queue.looks_at_cylinders() => {
-                drive.mechanics().surface.place(place(effect).get()).cylinder
+                drive.cylinder(place(effect).get())
             }
             Server::Mechanical(_) | Server::Flat(_) => 0,
         };

@@ -341,6 +341,15 @@ impl Geometry {
         (0..self.lanes(part)).map(|lane| self.lane(part, lane).1).collect()
     }
 
+    /// Where each lane of the commit log starts, and its length: rings that are written in order.
+    pub fn commit_lanes(&self) -> impl Iterator<Item = (Sector, Sectors)> + '_ {
+        let lanes = move |part: &CommitPart| {
+            let part = *part;
+            (0..self.lanes(part)).map(move |lane| self.lane(part, lane))
+        };
+        self.commit_parts().iter().flat_map(lanes)
+    }
+
     /// The length of the shortest lane of writes; zero without write-back.
     pub(crate) fn lane_of_writes(&self) -> Sectors {
         if self.writes_back() { self.lane(CommitPart::Writes, 0).1 } else { Sectors::ZERO }

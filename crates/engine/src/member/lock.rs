@@ -10,8 +10,9 @@ use rustix::io::Errno;
 
 use super::{MemberError, Mode};
 
-/// The number of attempts. Other programs (udev, blkid) hold shared locks for a moment.
-const LOCK_TRIES: u32 = 10;
+/// The number of attempts. Other programs (udev, blkid) hold shared locks for a moment; and those
+/// of a server that was killed last until its accesses under way have ended.
+const LOCK_TRIES: u32 = 60;
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Locks the file that was opened at `path`. The lock lasts until the file is closed.

@@ -51,6 +51,9 @@ pub enum BuildError {
         /// The drive's size.
         has: Bytes,
     },
+    /// There are no entries, or no heads, for `journal.near-heads`.
+    #[error("journal.near-heads: {0}")]
+    NearHeads(&'static str),
     /// There is no workload.
     #[error("workload: say what hosts ask for")]
     NoWorkload,
@@ -163,6 +166,15 @@ impl Setup {
         if control != Control::Once && !self.health.is_empty() {
             return Err(SettingsError::Health.into());
         }
+        let journal_near_heads = self.journal.near_heads.unwrap_or(false);
+        if journal_near_heads && !geometry.is_journaled() {
+            return Err(BuildError::NearHeads(
+                "the array has no journal; set array.consistency = \"journal\"",
+            ));
+        }
+        if journal_near_heads && description.solid()?.is_some() {
+            return Err(BuildError::NearHeads("drive.model has no heads; choose a drive that turns"));
+        }
         let drives = arrays.saturating_mul(members);
         let of_journal = match self.journal.drive.model {
             Some(_) => &self.journal.drive,
@@ -170,6 +182,7 @@ impl Setup {
         };
         let prepared = Prepared {
             journal: (of_journal.description(path)?, of_journal.discipline()?),
+            journal_near_heads,
             length,
             tuning: self.semantics.tuning(self.tuning.tuning()?),
             simulated: self.semantics.simulated(),

@@ -37,6 +37,8 @@ pub struct Prepared {
     pub(super) discipline: Discipline,
     /// The drive of journal devices, and the order in which they serve accesses.
     pub(super) journal: (Description, Discipline),
+    /// Entries on members go where the heads are.
+    pub(super) journal_near_heads: bool,
     pub(super) synchronized: bool,
     pub(super) people_first: bool,
     pub(super) paths: Option<Paths>,
@@ -185,6 +187,10 @@ impl Prepared {
         let member = Member::described(&self.description, phase, self.discipline);
         let member = member.expect("it was looked at when it was found");
         let member = if self.people_first { member.people_first() } else { member };
+        let member = match self.journal_near_heads {
+            true => member.journal_near_heads(&self.geometry),
+            false => member,
+        };
         match number.and_then(|number| self.path_settings.string_of(number)) {
             Some(string) => member.on_string(string),
             None => member,

@@ -60,6 +60,9 @@ pub struct JournalSettings {
     pub devices: Option<u16>,
     /// Their drives; by default the same as the members'.
     pub drive: DriveSettings,
+    /// Whether entries on members go to the free sectors that pass first, of a track that each
+    /// cylinder has for this beside its others (*write-twice*).
+    pub near_heads: Option<bool>,
 }
 
 /// Details on which papers differ (Stodolsky §8).

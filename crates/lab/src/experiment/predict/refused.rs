@@ -71,6 +71,7 @@ pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
         (prepared.discipline != Discipline::Fcfs, "drive.queue", "only fcfs is modelled"),
         (prepared.people_first, "drive.people-first", "accesses that yield to others are not modelled"),
         (prepared.geometry.journal_slots() > 0, "journal.devices", "only a journal on members is modelled"),
+        (prepared.journal_near_heads, "journal.near-heads", "entries near the heads are not modelled"),
         (organization.floats(), "array.organization", "data that floats is not modelled"),
         (
             !workload.place.as_ref().is_none_or(uniform),

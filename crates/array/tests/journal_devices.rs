@@ -78,6 +78,15 @@ fn contents(count: u64) -> Vec<Vec<u8>> {
     (0..count).map(|seed| payload(&mut Random(seed), 3)).collect()
 }
 
+/// Writes so much durably, and returns it.
+fn fill(world: &mut World, count: u64) -> Vec<Vec<u8>> {
+    let new = contents(count);
+    for (at, new) in (0..).zip(&new) {
+        write(world, at * 100, new);
+    }
+    new
+}
+
 fn check(world: &mut World, contents: &[Vec<u8>]) {
     for (at, content) in (0..).zip(contents) {
         assert!(world.read_now(at * 100, 3).unwrap() == *content, "the write at {}", at * 100);
@@ -109,10 +118,7 @@ fn one_journal_device_is_lost_with_a_member_in_a_crash() {
     for setup in all() {
         for device in DEVICES {
             let mut world = begun(&setup);
-            let new = contents(20);
-            for (at, new) in (0..).zip(&new) {
-                write(&mut world, at * 100, new);
-            }
+            let new = fill(&mut world, 20);
             world.disk_at(device).dead = true;
             world.disk_at(2).dead = true;
             let mut world = world.crash(false).unwrap();
@@ -260,10 +266,7 @@ fn a_journal_device_is_lost_that_alone_has_an_entry_that_was_cut_off() {
     for setup in all() {
         for device in DEVICES {
             let mut world = begun(&setup);
-            let new = contents(20);
-            for (at, new) in (0..).zip(&new) {
-                write(&mut world, at * 100, new);
-            }
+            let new = fill(&mut world, 20);
             world.settle();
             world.submit(Operation::Write { durable: true }, 2_000, 3, Some(&new[0]));
             let is_there =
@@ -561,10 +564,7 @@ fn a_member_is_lost_in_a_crash_beside_a_single_journal_device() {
         setups.map(|setup| Setup { log: LogCreation { journal_copies: copies, ..setup.log }, ..setup })
     {
         let mut world = begun(&single(setup));
-        let new = contents(20);
-        for (at, new) in (0..).zip(&new) {
-            write(&mut world, at * 100, new);
-        }
+        let new = fill(&mut world, 20);
         world.disk_at(2).dead = true;
         check(&mut world.crash(false).unwrap(), &new);
     }
@@ -578,10 +578,7 @@ fn a_single_journal_device_is_lost_while_serving() {
     for setup in setups {
         let log = LogCreation { journal_copies: Some(1), ..setup.log };
         let mut world = begun(&single(Setup { log, ..setup }));
-        let new = contents(20);
-        for (at, new) in (0..).zip(&new) {
-            write(&mut world, at * 100, new);
-        }
+        let new = fill(&mut world, 20);
         world.disk_at(5).dead = true;
         let later = payload(&mut Random(99), 3);
         write(&mut world, 5_000, &later);

@@ -185,7 +185,9 @@ impl Drive {
             self.segments[*segment].fill(reached, self.electronics.buffer.segment_blocks);
         }
         let served = match way {
-            Way::Read if self.near_of(block).is_some() => self.read_near(now, block, blocks),
+            Way::Read if self.near_of(block).is_some_and(|near| near.holds(block)) => {
+                self.read_near(now, block, blocks)
+            }
             Way::Read => self.read(now, block, blocks),
             Way::Write => self.write(now, block, blocks),
         };

@@ -65,6 +65,11 @@ impl Near {
         self.rings.iter().any(|ring| ring.blocks.contains(&block))
     }
 
+    /// Whether a block was written near the heads, and is up to date there.
+    pub(crate) fn holds(&self, block: u64) -> bool {
+        self.places.contains_key(&block)
+    }
+
     /// Writes blocks from `at` on, but not before their data is there. Returns when the last one is
     /// written; `None` if there is no room.
     pub(crate) fn write(
@@ -77,7 +82,10 @@ impl Near {
         self.pass_over(&blocks);
         let (mut parts, mut now, mut next) = (Parts::default(), at, blocks.start);
         while next < blocks.end {
-            let spot = self.spot(mechanics, *arm, (now, data), blocks.end - next)?;
+            let Some(spot) = self.spot(mechanics, *arm, (now, data), blocks.end - next) else {
+                self.free(blocks);
+                return None;
+            };
             *arm = Arm { cylinder: spot.cylinder, head: HEAD };
             let track = track_of(mechanics, spot.cylinder);
             let transfer = mechanics.spindle.pass(spot.count, track);
@@ -92,7 +100,7 @@ impl Near {
         Some((parts, now))
     }
 
-    /// Reads blocks. Those that were never written take no time.
+    /// Reads blocks that were written near the heads.
     pub(crate) fn read(
         &self,
         mechanics: &Mechanics,

@@ -55,9 +55,11 @@ const JOURNALS: u64 = 16;
 const LANES: u64 = 32;
 /// Feature: entries stand on fewer journal devices than on members.
 const JOURNAL_COPIES: u64 = 64;
+/// Feature: bad-block logs longer than 32 KiB.
+const LONG_BAD_BLOCK_LOG: u64 = 128;
 /// Feature bits of this version that a reader must know.
 const KNOWN_INCOMPATIBLE: u64 =
-    COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK | JOURNALS | LANES | JOURNAL_COPIES;
+    COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK | JOURNALS | LANES | JOURNAL_COPIES | LONG_BAD_BLOCK_LOG;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -392,6 +394,7 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
         | bit(geometry.journal_slots > 0, JOURNALS)
         | bit(geometry.lanes > 1, LANES)
         | bit(geometry.journal_copies > 0, JOURNAL_COPIES)
+        | bit(geometry.bad_block_log > SHORTEST_BAD_BLOCK_LOG.get(), LONG_BAD_BLOCK_LOG)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -460,7 +463,10 @@ fn decode_geometry(
     let write_log = from.seek(WRITE_LOG_AT).u32();
     let (journal_slots, further_lanes) = (from.seek(JOURNALS_AT).u16(), from.u16());
     let journal_copies = from.u16();
-    let bad_block_log = u64::from(from.u16()).max(SHORTEST_BAD_BLOCK_LOG.get());
+    let bad_block_log = match from.u16() {
+        0 => SHORTEST_BAD_BLOCK_LOG.get(),
+        longer => longer.into(),
+    };
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },

@@ -7,8 +7,9 @@
 use parlour_units::{Sectors, Slot};
 
 use super::sizes::{
-    LARGEST_SEGMENT, LEAST_BLOCKS, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK, MOST_COMMIT_LOG, MOST_REGIONS,
-    SHORTEST_BAD_BLOCK_LOG, bitmap_length, lanes_fit, least_commit_log, longest_commit_log, table_length,
+    LARGEST_SEGMENT, LEAST_BLOCKS, LONG_BAD_BLOCK_LOG, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK,
+    MOST_COMMIT_LOG, MOST_REGIONS, SHORTEST_BAD_BLOCK_LOG, bitmap_length, lanes_fit, least_commit_log,
+    longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
 use crate::layout::{RegionShape, Regions};
@@ -149,7 +150,8 @@ impl StoredGeometry {
         let recorded = self.regions.is_some() || self.consistency.is_journal();
         let table = if recorded { table_length(regions) } else { Sectors::ZERO };
         let list = Sectors::new(self.bad_block_log);
-        require(list >= SHORTEST_BAD_BLOCK_LOG, "length of the bad-block log")?;
+        let possible = SHORTEST_BAD_BLOCK_LOG..=LONG_BAD_BLOCK_LOG;
+        require(possible.contains(&list), "length of the bad-block log")?;
         require(list.is_multiple_of(METADATA_BLOCK), "length of the bad-block log")?;
         let banks = (bitmap_length(regions) + table + list) * 2;
         let end = MAPS_AT + banks + Sectors::new(self.commit_log) + Sectors::new(self.write_log);

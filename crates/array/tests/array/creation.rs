@@ -166,8 +166,9 @@ fn the_bad_block_log_is_longer_with_a_journal_and_long_members() {
     assert_eq!(length(Consistency::Bitmap, 1 << 21), 64);
     assert_eq!(length(Consistency::Journal, 1 << 21), 512);
     assert_eq!(length(Consistency::Journal, 1 << 17), 64);
-    let geometry = Geometry::create(&creation("raid5")).expect("a possible array");
-    for unsound in [0, 56, 65, 1 << 20] {
+    let long = Creation { consistency: Consistency::Journal, ..creation("raid5") };
+    let geometry = Geometry::create(&long).expect("a possible array");
+    for unsound in [0, 56, 65, 520, 1 << 20] {
         let mut stored = *geometry.stored();
         stored.bad_block_log = unsound;
         assert!(!stored.is_sound(), "{unsound} sectors");

@@ -12,6 +12,14 @@ pub fn xor_into(dst: &mut [u8], src: &[u8]) {
     combine(dst, &[src], Start::Kept);
 }
 
+/// `dst ^=` each of the sources.
+///
+/// # Panics
+/// If a source's length differs from that of `dst`.
+pub(crate) fn xor_all_into(dst: &mut [u8], sources: &[&[u8]]) {
+    combine(dst, sources, Start::Kept);
+}
+
 /// Sets `dst` to the exclusive or of all `sources`. Without sources it is filled with zeros; one
 /// source is copied.
 ///

@@ -52,8 +52,7 @@ pub(super) struct Terms<'a, const OUTPUTS: usize> {
 }
 
 /// Stores the sums of whole blocks, each of `N` vectors, from `done` on, and returns where they
-/// end. The sums of a block stay in registers while all sources are added. `XOR` says that all
-/// coefficients are 1: then none is looked at.
+/// end. The sums of a block stay in registers while all sources are added.
 ///
 /// # Safety
 /// The processor has the features of `M`. The outputs and `initial` are valid for `length` bytes.
@@ -61,13 +60,7 @@ pub(super) struct Terms<'a, const OUTPUTS: usize> {
 /// `STREAMED`, the outputs are aligned as [`Vector::stream`] wants it.
 #[allow(clippy::needless_range_loop, reason = "the loops have to be unrolled into registers")]
 #[inline(always)]
-pub(super) unsafe fn blocks<
-    M: Multiplication,
-    const OUTPUTS: usize,
-    const N: usize,
-    const XOR: bool,
-    const STREAMED: bool,
->(
+pub(super) unsafe fn blocks<M: Multiplication, const OUTPUTS: usize, const N: usize, const STREAMED: bool>(
     terms: &Terms<'_, OUTPUTS>,
     outputs: [*mut u8; OUTPUTS],
     mut done: usize,
@@ -93,7 +86,7 @@ pub(super) unsafe fn blocks<
                     vectors[n] = M::Vector::load(from.add(n * bytes));
                 }
                 for o in 0..OUTPUTS {
-                    match if XOR { 1 } else { *rows[o].get_unchecked(s) } {
+                    match *rows[o].get_unchecked(s) {
                         0 => {}
                         1 => {
                             for n in 0..N {

@@ -77,7 +77,6 @@ impl Pass<'_, '_> {
     pub(super) unsafe fn run<M: Multiplication, const OUTPUTS: usize, const N: usize>(&mut self) {
         let is_large = self.is_large;
         let (terms, outputs) = self.terms();
-        let is_xor = OUTPUTS == 1 && terms.rows[0].iter().all(|coefficient| *coefficient == 1);
         let from_zero = || Terms { initial: None, ..terms };
         // SAFETY: `terms` has cut the outputs to the span, and checked the rows; nothing is
         // streamed. The caller vouches for the features and the sources.
@@ -85,14 +84,13 @@ impl Pass<'_, '_> {
             // Each case has its own loop, without the question. With initial values from memory,
             // single vectors were measured to be faster than blocks.
             match terms.initial {
-                None if is_xor => blocks::<M, OUTPUTS, N, true, false>(&from_zero(), outputs, 0),
-                None => blocks::<M, OUTPUTS, N, false, false>(&from_zero(), outputs, 0),
+                None => blocks::<M, OUTPUTS, N, false>(&from_zero(), outputs, 0),
                 Some(_) if is_large => 0,
-                Some(_) => blocks::<M, OUTPUTS, N, false, false>(&terms, outputs, 0),
+                Some(_) => blocks::<M, OUTPUTS, N, false>(&terms, outputs, 0),
             }
         };
         // SAFETY: as above.
-        let done = unsafe { blocks::<M, OUTPUTS, 1, false, false>(&terms, outputs, done) };
+        let done = unsafe { blocks::<M, OUTPUTS, 1, false>(&terms, outputs, done) };
         self.finish(done);
     }
 
@@ -176,11 +174,11 @@ unsafe fn stream<M: Multiplication, const OUTPUTS: usize, const N: usize>(
             unsafe {
                 if is_last {
                     let outputs = outputs.map(|output| output.add(at));
-                    let done = blocks::<M, OUTPUTS, N, false, true>(&terms, outputs, 0);
-                    blocks::<M, OUTPUTS, 1, false, true>(&terms, outputs, done);
+                    let done = blocks::<M, OUTPUTS, N, true>(&terms, outputs, 0);
+                    blocks::<M, OUTPUTS, 1, true>(&terms, outputs, done);
                 } else {
-                    let done = blocks::<M, OUTPUTS, N, false, false>(&terms, partial, 0);
-                    blocks::<M, OUTPUTS, 1, false, false>(&terms, partial, done);
+                    let done = blocks::<M, OUTPUTS, N, false>(&terms, partial, 0);
+                    blocks::<M, OUTPUTS, 1, false>(&terms, partial, done);
                 }
             }
             initial = Some(partial.map(|sums| sums.cast_const()));

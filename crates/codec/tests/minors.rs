@@ -18,8 +18,8 @@ fn powers(exponents: &[i32], width: i32) -> Matrix {
     exponents.iter().map(|e| (0..width).map(|unit| power(e * unit)).collect()).collect()
 }
 
-/// The row of ones, and rows (1 + y) ÷ (g⁻ⁱ + y) with y = 0, g, g², …: a Cauchy matrix and the limit
-/// for y = ∞, in which each row is scaled so that it begins with 1. The row of y = 0 is gⁱ.
+/// The row of ones, and rows (1 + y) ÷ (g⁻ⁱ + y) with y = 0, g, g², …: a Cauchy matrix, and its
+/// limit for y = ∞, each row scaled so that it begins with 1. That of y = 0 is gⁱ.
 fn cauchy(checks: i32, width: i32) -> Matrix {
     let cell = |y: u8, unit: i32| product(1 ^ y, inverse(power(-unit) ^ y));
     let row = |y: u8| (0..width).map(|unit| cell(y, unit)).collect();

@@ -1,4 +1,4 @@
-//! The Debian packages for the end-to-end tests and the lab's kernel.
+//! The Debian packages for the end-to-end tests, the lab's kernel, and the bench of codes.
 //!
 //! A package counts as installed if its purpose is fulfilled: its programs are found, its module
 //! can be imported. So a tool from another source is as good, and the package database is not
@@ -35,6 +35,9 @@ pub(crate) struct Purpose {
 pub(crate) static TESTS: Purpose = Purpose { name: "the end-to-end suite", tools: &TOOLS };
 /// Building the lab's kernel.
 pub(crate) static KERNEL: Purpose = Purpose { name: "the kernel's build", tools: &BUILD_TOOLS };
+
+/// The bench of codes.
+pub(crate) static CODES: Purpose = Purpose { name: "the bench of codes", tools: &LIBRARIES };
 
 /// A tool, and the package that contains it.
 struct Tool {
@@ -92,6 +95,14 @@ static BUILD_TOOLS: [Tool; 9] = [
     program("bc", "bc"),
     program("perl", "perl"),
 ];
+
+static LIBRARIES: [Tool; 1] = [Tool { package: "libisal2", probe: Probe::File(ISAL) }];
+
+const ISAL: &str = if cfg!(target_arch = "aarch64") {
+    "/usr/lib/aarch64-linux-gnu/libisal.so.2"
+} else {
+    "/usr/lib/x86_64-linux-gnu/libisal.so.2"
+};
 
 const fn program(package: &'static str, name: &'static str) -> Tool {
     Tool { package, probe: Probe::Program(name) }

@@ -43,6 +43,8 @@ pub(crate) enum Bench {
     Sim(SimArguments),
     /// How fast closed forms are
     Model(ModelArguments),
+    /// How fast codes with check units are computed, beside ISA-L
+    Codec(CodecArguments),
     /// How large the program is, by crate; fails where it is larger than it should be
     Size,
 }
@@ -69,6 +71,17 @@ pub(crate) struct ModelArguments {
     runs: u64,
 }
 
+/// What is passed on to the bench.
+#[derive(Debug, Args)]
+pub(crate) struct CodecArguments {
+    /// Runs of each case
+    #[arg(long, default_value_t = 15)]
+    runs: u16,
+    /// Numbers of data units
+    #[arg(long, value_delimiter = ',', default_values_t = [4, 8, 16, 32])]
+    widths: Vec<u16>,
+}
+
 /// How long and where.
 #[derive(Debug, Args)]
 pub(crate) struct EngineArguments {
@@ -90,7 +103,10 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
     if matches!(bench, Bench::Database(_) | Bench::Engine(_) | Bench::Journal(_) | Bench::Recovery(_)) {
         packages::look(&packages::TESTS)?.install()?;
     }
-    if !matches!(bench, Bench::Sim(_) | Bench::Model(_)) {
+    if matches!(bench, Bench::Codec(_)) {
+        packages::look(&packages::CODES)?.install()?;
+    }
+    if !matches!(bench, Bench::Sim(_) | Bench::Model(_) | Bench::Codec(_)) {
         command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     }
     match bench {
@@ -100,17 +116,24 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
         Bench::Recovery(arguments) => recovery::run(arguments),
         Bench::Size => size::measure(),
         Bench::Sim(SimArguments { requests, runs }) => {
-            program("sim", &["--requests", &requests.to_string(), "--runs", &runs.to_string()])
+            let arguments = ["--requests", &requests.to_string(), "--runs", &runs.to_string()];
+            program("parlour-bench", "sim", &arguments)
         }
         Bench::Model(ModelArguments { configurations, runs }) => {
-            program("model", &["--configurations", &configurations.to_string(), "--runs", &runs.to_string()])
+            let arguments = ["--configurations", &configurations.to_string(), "--runs", &runs.to_string()];
+            program("parlour-bench", "model", &arguments)
+        }
+        Bench::Codec(CodecArguments { runs, widths }) => {
+            let widths: Vec<String> = widths.iter().map(u16::to_string).collect();
+            let arguments = ["--runs", &runs.to_string(), "--widths", &widths.join(",")];
+            program("parlour-bench-codec", "parlour-bench-codec", &arguments)
         }
     }
 }
 
 /// Runs one of the programs in `bench`.
-fn program(name: &str, arguments: &[&str]) -> Result<(), BenchError> {
-    let mut bench = cargo(&["run", "--release", "--package", "parlour-bench", "--bin", name, "--"]);
+fn program(package: &str, name: &str, arguments: &[&str]) -> Result<(), BenchError> {
+    let mut bench = cargo(&["run", "--release", "--package", package, "--bin", name, "--"]);
     Ok(command::run(bench.args(arguments))?)
 }
 

@@ -38,9 +38,10 @@ pub(super) struct Pass<'a, 'o> {
 /// follow many more: with 32 at a time, measured on Zen 4, they come at half the speed.
 const GROUP: usize = 8;
 
-/// The part of each output whose sums are computed group by group. The prefetchers begin anew with
-/// each group, so it is several pages.
-const TILE: usize = 16 << 10;
+/// The bytes of sums that are computed group by group before the next ones are begun. The
+/// prefetchers begin anew with each group, so these are many pages; they stay in the second-level
+/// cache, and fit on the stack.
+const PARTIAL: usize = 128 << 10;
 
 /// The bytes of each source of the next group that are asked for before this group is added.
 const LEAD: usize = 128;
@@ -48,9 +49,9 @@ const LEAD: usize = 128;
 /// A cache line.
 const LINE: usize = 64;
 
-/// The sums of a tile that still lack groups of sources, aligned to lines.
+/// Sums that still lack groups of sources, aligned to lines.
 #[repr(C, align(64))]
-struct Partial<const OUTPUTS: usize>([[MaybeUninit<u8>; TILE]; OUTPUTS]);
+struct Partial([MaybeUninit<u8>; PARTIAL]);
 
 impl Pass<'_, '_> {
     /// Computes them without SIMD.
@@ -142,11 +143,12 @@ unsafe fn stream<M: Multiplication, const OUTPUTS: usize, const N: usize>(
     let Terms { sources, offset, length, rows, .. } = *terms;
     let groups = sources.len().div_ceil(GROUP);
     let group = sources.len().div_ceil(groups);
-    let tile = if groups == 1 { length } else { TILE };
-    let mut partial = MaybeUninit::<Partial<OUTPUTS>>::uninit();
+    let room = PARTIAL / OUTPUTS.next_power_of_two();
+    let tile = if groups == 1 { length } else { room };
+    let mut partial = MaybeUninit::<Partial>::uninit();
     let partial: *mut u8 = partial.as_mut_ptr().cast();
-    // SAFETY: each output has a tile in it.
-    let partial: [*mut u8; OUTPUTS] = std::array::from_fn(|o| unsafe { partial.add(o * TILE) });
+    // SAFETY: each output has its room in it.
+    let partial: [*mut u8; OUTPUTS] = std::array::from_fn(|o| unsafe { partial.add(o * room) });
     let mut at = 0;
     while at < length {
         let tile = tile.min(length - at);

@@ -83,6 +83,10 @@ const TILE: usize = 4096;
 /// few enough for the registers.
 const GROUP: usize = 4;
 
+/// The sources added at once if there are no more and the first-level cache may have them: a second
+/// pass would then take longer than what registers cost.
+const SHORT_GROUP: usize = 8;
+
 /// The bytes that one step of the inner loop holds in registers: four AVX2 vectors.
 const BLOCK: usize = 128;
 
@@ -112,16 +116,18 @@ fn combine_avx2(dst: &mut [u8], sources: &[&[u8]], start: Start) {
 /// caller's CPU features.
 #[inline(always)]
 fn combine_tiles(dst: &mut [u8], sources: &[&[u8]], start: Start) {
+    let is_short = dst.len() <= TILE && sources.len() <= SHORT_GROUP;
+    let group = if is_short { SHORT_GROUP } else { GROUP };
     for (index, tile) in dst.chunks_mut(TILE).enumerate() {
         let mut start = start;
-        for group in sources.chunks(GROUP) {
+        for group in sources.chunks(group) {
             combine_group(tile, group, index * TILE, start);
             start = Start::Kept;
         }
     }
 }
 
-/// Adds up to [`GROUP`] sources, from `offset` on, to one tile.
+/// Adds up to [`SHORT_GROUP`] sources, from `offset` on, to one tile.
 #[inline(always)]
 fn combine_group(tile: &mut [u8], group: &[&[u8]], offset: usize, start: Start) {
     let length = tile.len();
@@ -130,7 +136,15 @@ fn combine_group(tile: &mut [u8], group: &[&[u8]], offset: usize, start: Start) 
         [a, b] => combine_blocks(tile, [a, b].map(|s| &s[offset..][..length]), start),
         [a, b, c] => combine_blocks(tile, [a, b, c].map(|s| &s[offset..][..length]), start),
         [a, b, c, d] => combine_blocks(tile, [a, b, c, d].map(|s| &s[offset..][..length]), start),
-        _ => unreachable!("groups have 1 to {GROUP} sources"),
+        [a, b, c, d, e] => combine_blocks(tile, [a, b, c, d, e].map(|s| &s[offset..][..length]), start),
+        [a, b, c, d, e, f] => combine_blocks(tile, [a, b, c, d, e, f].map(|s| &s[offset..][..length]), start),
+        [a, b, c, d, e, f, g] => {
+            combine_blocks(tile, [a, b, c, d, e, f, g].map(|s| &s[offset..][..length]), start)
+        }
+        [a, b, c, d, e, f, g, h] => {
+            combine_blocks(tile, [a, b, c, d, e, f, g, h].map(|s| &s[offset..][..length]), start)
+        }
+        _ => unreachable!("groups have 1 to {SHORT_GROUP} sources"),
     }
 }
 

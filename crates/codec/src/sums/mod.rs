@@ -1,7 +1,7 @@
 //! Sums of products over GF(2⁸), several at a time: the arithmetic of codes with check units.
 //!
 //! All slices of one call have the same length, of any size and alignment. As in
-//! [`xor`](crate::xor), every function panics on unequal lengths, in release builds too.
+//! [`xor`](mod@crate::xor), every function panics on unequal lengths, in release builds too.
 
 mod instructions;
 mod kernel;

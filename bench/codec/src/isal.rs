@@ -94,8 +94,16 @@ impl Isal {
         assert!(sources.iter().all(|source| source.len() == length), "units have one length");
         assert!(outputs.iter().all(|output| output.len() == length), "units have one length");
         assert_eq!(coefficients.len(), outputs.len() * sources.len(), "one for each pair");
-        // `xor_gen` and `pq_gen` ask for it.
-        assert!(sources.iter().all(|source| source.as_ptr().addr() % 64 == 0), "units are aligned");
+        // `xor_gen` and `pq_gen` ask for aligned units, and take the last ones for the outputs.
+        let aligned = |start: *const u8| start.addr().is_multiple_of(64);
+        assert!(sources.iter().all(|source| aligned(source.as_ptr())), "units are aligned");
+        assert!(outputs.iter().all(|output| aligned(output.as_ptr())), "units are aligned");
+        match function {
+            Function::Xor | Function::XorInto => assert_eq!(outputs.len(), 1, "one output"),
+            Function::PAndQ => assert_eq!(outputs.len(), 2, "P and Q"),
+            Function::Update => assert_eq!(sources.len(), 1, "one source"),
+            Function::Encode => {}
+        }
         let outputs: Vec<*mut c_uchar> = outputs.iter_mut().map(|output| output.as_mut_ptr()).collect();
         let sources: Vec<*const c_uchar> = sources.iter().map(|source| source.as_ptr()).collect();
         let kept = if function == Function::XorInto { &outputs[..] } else { &[] };

@@ -31,17 +31,24 @@ struct Arguments {
         value_parser = clap::value_parser!(u16).range(4..=128))]
     widths: Vec<u16>,
     /// Sizes of units in the caches, in KiB, multiples of 4
-    #[arg(long, value_delimiter = ',', default_values_t = [4, 16])]
+    #[arg(long, value_delimiter = ',', default_values = ["4", "16"], value_parser = kibibytes)]
     units: Vec<usize>,
     /// The size of all units in memory, in MiB
-    #[arg(long, default_value_t = 256)]
-    memory: usize,
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    memory: u32,
     /// Only these codes
     #[arg(long, value_enum, value_delimiter = ',')]
     codes: Vec<Scheme>,
     /// Only these operations
     #[arg(long, value_enum, value_delimiter = ',')]
     operations: Vec<Operation>,
+}
+
+/// The size of a unit.
+fn kibibytes(text: &str) -> Result<usize, String> {
+    let possible = |size: &usize| (4..=65_536).contains(size) && size.is_multiple_of(4);
+    let size = text.parse().ok().filter(possible);
+    size.ok_or_else(|| "use a multiple of 4, from 4 to 65536".to_owned())
 }
 
 /// The columns with numbers.
@@ -83,7 +90,7 @@ fn show(arguments: &Arguments, isal: &Isal) {
             let rates = measure(isal, &case, unit << 10, arguments.runs);
             table.add_row(row(&case, format!("{unit} KiB"), &rates, ""));
         }
-        let unit = (arguments.memory << 20) / (case.sources() + case.outputs) / PAGE * PAGE;
+        let unit = ((arguments.memory as usize) << 20) / (case.sources() + case.outputs) / PAGE * PAGE;
         if unit > 0 {
             let rates = measure(isal, &case, unit, arguments.runs);
             let of_read = format!("{:.2}", rates.of_read);

@@ -182,15 +182,21 @@ mod tests {
     /// The loop of processors without AVX2. The tests in `tests/` run it only on these.
     #[test]
     fn the_portable_loop_equals_the_chosen_one() {
-        let source =
-            |seed: usize| (0..2 * TILE + BLOCK + 5).map(|i| ((i * seed) >> 3) as u8).collect::<Vec<_>>();
-        let sources: Vec<_> = (1..=GROUP + 3).map(source).collect();
-        let slices: Vec<&[u8]> = sources.iter().map(Vec::as_slice).collect();
-        for start in [Start::Kept, Start::Zero] {
-            let (mut portable, mut chosen) = (source(97), source(97));
-            combine_tiles(&mut portable, &slices, start);
-            combine(&mut chosen, &slices, start);
-            assert!(portable == chosen);
+        let source = |seed: usize, length: usize| -> Vec<u8> {
+            (0..length).map(|i| ((i * seed) >> 3) as u8).collect()
+        };
+        // Long units are combined in groups of sources, short ones at once.
+        for length in [2 * TILE + BLOCK + 5, TILE, BLOCK + 5] {
+            let sources: Vec<_> = (1..=SHORT_GROUP + 1).map(|seed| source(seed, length)).collect();
+            let slices: Vec<&[u8]> = sources.iter().map(Vec::as_slice).collect();
+            for count in 1..=slices.len() {
+                for start in [Start::Kept, Start::Zero] {
+                    let (mut portable, mut chosen) = (source(97, length), source(97, length));
+                    combine_tiles(&mut portable, &slices[..count], start);
+                    combine(&mut chosen, &slices[..count], start);
+                    assert!(portable == chosen, "{count} sources of {length}");
+                }
+            }
         }
     }
 }

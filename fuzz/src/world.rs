@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use parlour_array::organization::{Consistency, Copies, Organization};
+use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{
     Action, Array, Assembly, AssemblyError, Banks, BufferId, Candidate, Class, CommitLogContent, CommitPart,
     Creation, Effect, Geometry, Identity, LogCreation, MemberInfo, Mode, NewArray, Opening, Operation,
@@ -163,14 +163,10 @@ impl Image {
 
 fn geometry(name: &str, members: u16, consistency: Consistency) -> Geometry {
     let row = Organization::named(name).expect("a known organization");
-    let copies = match row.copies {
-        Copies::One => 1,
-        Copies::Two => 2,
-        Copies::Members => members,
-    };
+    let checks = row.checks.of(members);
     Geometry::create(&Creation {
         organization: row.organization,
-        copies,
+        checks,
         members,
         groups: 1,
         unit: Sectors::new(16),

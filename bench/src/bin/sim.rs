@@ -134,7 +134,7 @@ fn array(case: &Case) -> (World, Stream) {
     let row = Organization::named(case.organization).expect("it is one of the table");
     let creation = Creation {
         organization: row.organization,
-        copies: 1,
+        checks: 1,
         members: MEMBERS,
         groups: 1,
         unit: Sectors::new(64),

@@ -151,7 +151,7 @@ impl Driver {
     fn new() -> Result<Driver, Box<dyn Error>> {
         let geometry = Geometry::create(&Creation {
             organization: Organization::named("raid5")?.organization,
-            copies: 1,
+            checks: 1,
             members: MEMBERS,
             groups: 1,
             unit: Sectors::new(16),

@@ -105,7 +105,7 @@ pub(crate) mod tests {
     fn geometry() -> Geometry {
         Geometry::create(&Creation {
             organization: Organization::named("parity-logging").expect("it is in the table").organization,
-            copies: 1,
+            checks: 1,
             members: 5,
             groups: 1,
             unit: Sectors::new(16),

@@ -6,11 +6,13 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::Instant;
+use parlour_units::{Instant, Slot, Stripe};
 
 use crate::buffer::Buffers;
+use crate::code::UnitSet;
+use crate::effect::Fault;
 use crate::exec::effects::Effects;
-use crate::exec::job::Jobs;
+use crate::exec::job::{FailedAccess, Jobs};
 use crate::exec::locks::Locks;
 use crate::exec::scratch::Scratch;
 use crate::exec::waiting::Runnable;
@@ -101,6 +103,14 @@ impl Context {
     /// Whether unreadable sectors may be written again; true also while the array is being stopped.
     pub(crate) fn may_repair(&self) -> bool {
         self.writes && !self.takes_no_writes()
+    }
+
+    /// The units of `stripe` that could not be read.
+    pub(crate) fn units_of(&self, stripe: Stripe, failures: &[FailedAccess]) -> UnitSet {
+        let failures = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
+        let slots: Vec<Slot> = failures.filter_map(|failure| self.roster.slot_of(failure.member)).collect();
+        let layout = self.geometry.layout();
+        layout.units().filter(|unit| slots.contains(&layout.locate(stripe, *unit).slot)).collect()
     }
 
     /// Tells a component above of something: see [`Signal`].

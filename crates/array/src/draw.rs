@@ -300,21 +300,17 @@ mod tests {
     use super::*;
     use crate::geometry::{Creation, LogCreation};
     use crate::layout::Rotation;
-    use crate::organization::{Consistency, Copies, LayoutChoice, Organization};
+    use crate::organization::{Consistency, LayoutChoice, Organization};
 
     fn geometry(name: &str, members: u16, log: LogCreation) -> Geometry {
         shaped(Organization::named(name).unwrap().organization, name, members, log)
     }
 
     fn shaped(organization: Organization, name: &str, members: u16, log: LogCreation) -> Geometry {
-        let copies = match Organization::named(name).unwrap().copies {
-            Copies::One => 1,
-            Copies::Two => 2,
-            Copies::Members => members,
-        };
+        let checks = Organization::named(name).unwrap().checks.of(members);
         let creation = Creation {
             organization,
-            copies,
+            checks,
             members,
             groups: 1,
             unit: Sectors::new(128),

@@ -196,6 +196,9 @@ pub(crate) struct StripeJob {
     /// What it has in the logs.
     pub(crate) logging: Logging,
     pub(crate) targets: UnitSet,
+    /// In a repair, or a read that must not repair: further units that could not be read, and are
+    /// computed as well.
+    pub(crate) beside: UnitSet,
     pub(crate) attempts: u32,
     /// Whether a plan that failed may have changed the content of members, or was committed.
     pub(crate) wrote: bool,
@@ -211,6 +214,13 @@ pub(crate) struct StripeJob {
     pub(crate) blind: Blind,
     /// What it writes was acknowledged: a crash must not cost any of it.
     pub(crate) acknowledged: bool,
+}
+
+impl StripeJob {
+    /// The units that it computes or, in a read, does without.
+    pub(crate) fn computed(&self) -> UnitSet {
+        self.targets.or(self.beside)
+    }
 }
 
 /// What a job on a stripe holds beside its space in the logs. Each is given back by itself: a write

@@ -7,6 +7,8 @@
 
 mod refused;
 
+use std::ops::RangeInclusive;
+
 use parlour_units::words::{did_you_mean, meant};
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +87,18 @@ impl Organization {
         !consistency.is_journal() || self.keeps_parity() && !self.floats()
     }
 
+    /// The least and the greatest number of check units of a stripe. Only one floats.
+    pub fn checks(self) -> RangeInclusive<u16> {
+        let of_code = self.code.checks();
+        if self.floats() { *of_code.start()..=1 } else { of_code }
+    }
+
+    /// Whether records of updates survive the loss of so many members: a region's log stands on one
+    /// member, and parity on another.
+    pub(crate) fn log_stands_for(self, tolerance: u16) -> bool {
+        !self.is_logged() || tolerance <= 1
+    }
+
     /// Whether units are written to a free position.
     pub fn floats(self) -> bool {
         self.update.floats()
@@ -100,18 +114,18 @@ impl Organization {
         self.code.is_parity()
     }
 
-    /// The usual name of these choices with this many `copies` of each unit, in groups of so many
+    /// The usual name of these choices with this many `checks` in each stripe, in groups of so many
     /// `members`. How parity rotates and which copy is read are details without a name.
-    pub fn name(self, copies: u16, members: u16) -> &'static str {
+    pub fn name(self, checks: u16, members: u16) -> &'static str {
         let is_alike = |row: &&NamedOrganization| {
             let Organization { layout, code, update, read: _ } = row.organization;
             layout.is_alike(self.layout) && code == self.code && update == self.update
         };
-        // Some names differ only in the number of copies. With as many as members it is a mirror.
-        let is_mirror = copies == members;
-        let mut rows = NAMED.iter().chain(&SIMULATED).filter(is_alike);
-        let row = rows.clone().find(|row| (row.copies == Copies::Members) == is_mirror);
-        row.or_else(|| rows.next()).map_or(UNNAMED, |row| row.name)
+        // Some names differ only in the number of check units: the row with the nearest one below.
+        let rows = NAMED.iter().chain(&SIMULATED).filter(is_alike);
+        let below = rows.filter(|row| row.checks.of(members) <= checks);
+        let nearest = below.rev().max_by_key(|row| row.checks.of(members));
+        nearest.map_or(UNNAMED, |row| row.name)
     }
 
     /// The row with this `name`, in upper or lower case.
@@ -120,16 +134,12 @@ impl Organization {
     /// The name is not in the table; the error suggests a similar name, if there is one.
     pub fn named(name: &str) -> Result<&'static NamedOrganization, UnknownOrganization> {
         let lower = name.to_lowercase();
-        NAMED.iter().chain(&SIMULATED).chain(FOR_TESTS).find(|row| row.name == lower).ok_or_else(|| {
+        let row = NAMED.iter().chain(&SIMULATED).chain(FOR_TESTS).find(|row| row.name == lower);
+        row.ok_or_else(|| {
+            let meant = OTHER_NAMES.iter().find(|(other, _)| *other == lower).map(|(_, ours)| *ours);
+            let meant = meant.or_else(|| meant_by(&lower));
             // The name may come from a configuration file and contain any characters.
-            let name = name.escape_debug().to_string();
-            match UNBUILT.contains(&lower.as_str()) {
-                true => UnknownOrganization::TwoParities { name },
-                false => {
-                    let meant = meant(&lower, NAMED.iter().map(|row| row.name));
-                    UnknownOrganization::Name { name, meant }
-                }
-            }
+            UnknownOrganization { name: name.escape_debug().to_string(), meant }
         })
     }
 }
@@ -137,35 +147,27 @@ impl Organization {
 /// What is said of choices that go together, but have no usual name.
 const UNNAMED: &str = "unnamed";
 
-/// Usual names of organizations with two or more parities. None is implemented yet.
-const UNBUILT: [&str; 9] =
-    ["raid6", "raid-6", "raid60", "raid-60", "raidz2", "raidz3", "raid-dp", "p+q", "rs"];
+/// What others call our organizations.
+const OTHER_NAMES: [(&str, &str); 4] =
+    [("raid-6", "raid6"), ("raidz2", "raid6"), ("raid-dp", "raid6"), ("p+q", "raid6")];
+
+/// A name like this one.
+fn meant_by(name: &str) -> Option<&'static str> {
+    meant(name, NAMED.iter().map(|row| row.name))
+}
 
 /// A name that is not in the table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownOrganization {
-    /// No row has this name.
-    #[error(
-        "'{name}' is no organization{} (known: {})",
-        .meant.map_or(String::new(), |meant| format!("; {}", did_you_mean(meant))),
-        known()
-    )]
-    Name {
-        /// The name that was requested.
-        name: String,
-        /// A similar name.
-        meant: Option<&'static str>,
-    },
-    /// It needs a second parity.
-    #[error(
-        "'{name}' does not exist yet: no organization with parity survives two failures. raid1 with three members does, and \
-         raid10 with --copies 3 (known: {})",
-        known()
-    )]
-    TwoParities {
-        /// The name that was requested.
-        name: String,
-    },
+#[error(
+    "'{name}' is no organization{} (known: {})",
+    .meant.map_or(String::new(), |meant| format!("; {}", did_you_mean(meant))),
+    known()
+)]
+pub struct UnknownOrganization {
+    /// The name that was requested.
+    pub name: String,
+    /// A similar name, or ours for the same.
+    pub meant: Option<&'static str>,
 }
 
 /// All names, for error messages.
@@ -184,19 +186,27 @@ pub struct NamedOrganization {
     pub about: &'static str,
     /// The four choices.
     pub organization: Organization,
-    /// Copies of each unit: a number, all members, or (without copies) 1.
-    pub copies: Copies,
+    /// Check units of a stripe, unless another number is wished for.
+    pub checks: Checks,
 }
 
-/// How many copies of each unit an organization keeps.
+/// How many check units a stripe usually has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copies {
-    /// Units are not copied.
-    One,
-    /// Two by default.
-    Two,
-    /// As many as there are members.
-    Members,
+pub enum Checks {
+    /// So many.
+    Number(u16),
+    /// A copy on every further member.
+    Others,
+}
+
+impl Checks {
+    /// Their number in a group of so many `members`.
+    pub fn of(self, members: u16) -> u16 {
+        match self {
+            Checks::Number(number) => number,
+            Checks::Others => members.saturating_sub(1),
+        }
+    }
 }
 
 const fn row(
@@ -206,14 +216,14 @@ const fn row(
     code: Code,
     update: Update,
     read: ReadChoice,
-    copies: Copies,
+    checks: Checks,
 ) -> NamedOrganization {
-    NamedOrganization { name, about, organization: Organization { layout, code, update, read }, copies }
+    NamedOrganization { name, about, organization: Organization { layout, code, update, read }, checks }
 }
 
 /// The table. New rows are added at its end.
-pub const NAMED: [NamedOrganization; 10] = {
-    use {Code::*, LayoutChoice::*, ReadChoice::*, Update::*};
+pub const NAMED: [NamedOrganization; 11] = {
+    use {Checks::*, Code::*, LayoutChoice::*, ReadChoice::*, Update::*};
     [
         row(
             "simple",
@@ -222,38 +232,38 @@ pub const NAMED: [NamedOrganization; 10] = {
             Code::None,
             InPlace,
             Direct,
-            Copies::One,
+            Number(0),
         ),
-        row("raid0", "striped, no redundancy", Striped, Code::None, InPlace, Direct, Copies::One),
-        row("raid1", "every member a copy", Neighbours, Copy, InPlace, ShortestQueue, Copies::Members),
-        row("raid01", "one stripe set and its shadow", Shadows, Copy, InPlace, ShortestQueue, Copies::Two),
-        row("raid10", "striped over pairs of copies", Neighbours, Copy, InPlace, ShortestQueue, Copies::Two),
+        row("raid0", "striped, no redundancy", Striped, Code::None, InPlace, Direct, Number(0)),
+        row("raid1", "every member a copy", Neighbours, Copy, InPlace, ShortestQueue, Others),
+        row("raid01", "one stripe set and its shadow", Shadows, Copy, InPlace, ShortestQueue, Number(1)),
+        row("raid10", "striped over pairs of copies", Neighbours, Copy, InPlace, ShortestQueue, Number(1)),
         row(
             "raid4",
             "striped, parity on the last member",
             Parity(Rotation::Dedicated),
-            Xor,
+            ReedSolomon,
             InPlace,
             Direct,
-            Copies::One,
+            Number(1),
         ),
         row(
             "raid5",
             "striped, parity rotated",
             Parity(Rotation::LeftSymmetric),
-            Xor,
+            ReedSolomon,
             InPlace,
             Direct,
-            Copies::One,
+            Number(1),
         ),
         row(
             "parity-logging",
             "striped, parity rotated, parity updates logged",
             Regions,
-            Xor,
+            ReedSolomon,
             Logged,
             Direct,
-            Copies::One,
+            Number(1),
         ),
         // First copies are nearest to the members' beginnings; only they are contiguous.
         row(
@@ -263,9 +273,18 @@ pub const NAMED: [NamedOrganization; 10] = {
             Copy,
             InPlace,
             Primary,
-            Copies::Members,
+            Others,
         ),
-        row("raid10-far", "striped, copies far behind", Far, Copy, InPlace, Primary, Copies::Two),
+        row("raid10-far", "striped, copies far behind", Far, Copy, InPlace, Primary, Number(1)),
+        row(
+            "raid6",
+            "striped, two parities rotated, survives the loss of any two members",
+            Parity(Rotation::LeftSymmetric),
+            ReedSolomon,
+            InPlace,
+            Direct,
+            Number(2),
+        ),
     ]
 };
 
@@ -274,10 +293,10 @@ pub const SIMULATED: [NamedOrganization; 1] = [row(
     "floating",
     "striped, parity rotated, data and parity written where the heads come first",
     LayoutChoice::Cylinders,
-    Code::Xor,
+    Code::ReedSolomon,
     Update::Floating,
     ReadChoice::Direct,
-    Copies::One,
+    Checks::Number(1),
 )];
 
 /// Rows for tests of what a layout and a code alone decide.
@@ -286,20 +305,20 @@ const FOR_TESTS: &[NamedOrganization] = &[
     row(
         "halves",
         "two parities, each of half of the data",
-        LayoutChoice::Mirrored,
+        LayoutChoice::Parity(Rotation::Dedicated),
         Code::Halves,
         Update::InPlace,
         ReadChoice::Direct,
-        Copies::One,
+        Checks::Number(2),
     ),
     row(
         "halves-logging",
         "two parities, each of half of the data, parity updates logged",
-        LayoutChoice::TwoChecks,
+        LayoutChoice::Regions,
         Code::Halves,
         Update::Logged,
         ReadChoice::Direct,
-        Copies::One,
+        Checks::Number(2),
     ),
 ];
 #[cfg(not(feature = "test-choices"))]
@@ -320,26 +339,22 @@ mod tests {
     fn an_organization_has_the_name_of_its_row_whatever_its_details_are() {
         let members = 4;
         for row in NAMED.iter().chain(&SIMULATED) {
-            let copies = match row.copies {
-                Copies::One => 1,
-                Copies::Two => 2,
-                Copies::Members => members,
-            };
-            assert_eq!(row.organization.name(copies, members), row.name);
+            let checks = row.checks.of(members);
+            assert_eq!(row.organization.name(checks, members), row.name);
             for read in ReadChoice::ALL {
-                assert_eq!(Organization { read, ..row.organization }.name(copies, members), row.name);
+                assert_eq!(Organization { read, ..row.organization }.name(checks, members), row.name);
             }
         }
         let raid5 = Organization::named("raid5").unwrap().organization;
         for layout in LayoutChoice::ALL.iter().filter(|layout| layout.rotation().is_some()) {
-            // Copies are of no consequence where there are none.
-            assert_eq!(Organization { layout: *layout, ..raid5 }.name(members, members), "raid5");
+            let of = |checks: u16| Organization { layout: *layout, ..raid5 }.name(checks, members);
+            assert_eq!([1, 2, 3].map(of), ["raid5", "raid6", "raid6"]);
         }
         // Two members with two copies are a mirror, and three sets of copies are not.
         let pairs = Organization::named("raid10").unwrap().organization;
-        assert_eq!((pairs.name(2, 2), pairs.name(3, 9)), ("raid1", "raid10"));
+        assert_eq!((pairs.name(1, 2), pairs.name(2, 9)), ("raid1", "raid10"));
         let shadows = Organization::named("raid01").unwrap().organization;
-        assert_eq!(shadows.name(2, 2), "raid01");
+        assert_eq!(shadows.name(1, 2), "raid01");
         assert_eq!(Organization { layout: LayoutChoice::Regions, ..raid5 }.name(1, 5), UNNAMED);
     }
 
@@ -352,13 +367,11 @@ mod tests {
         assert_eq!(Organization::named("RAID5").map(|row| row.name), Ok("raid5"));
     }
 
-    /// Regression test. `raid6` was answered with "did you mean 'raid0'?".
     #[test]
-    fn two_parities_are_said_not_to_exist_and_what_survives_two_failures_is_named() {
-        for name in ["raid6", "RAID6", "raidz2"] {
+    fn what_others_call_it_is_answered_with_our_name() {
+        for name in ["raid-6", "RAIDZ2", "p+q"] {
             let error = Organization::named(name).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("'{name}' does not exist yet")), "{error}");
-            assert!(error.contains("raid1 with three members") && !error.contains("did you"), "{error}");
+            assert!(error.contains("did you mean 'raid6'?"), "{error}");
         }
     }
 }

@@ -15,10 +15,10 @@ struct InMemory {
 
 impl InMemory {
     fn new(case: &corpus::Case) -> InMemory {
-        let (organization, copies) = case.organization();
+        let (organization, checks) = case.organization();
         let setup = Setup {
             organization,
-            copies,
+            checks,
             members: case.members,
             groups: case.groups,
             unit: case.unit,

@@ -15,13 +15,9 @@ fn organization(layout: LayoutChoice) -> Organization {
             (Code::None, Update::InPlace, ReadChoice::Direct)
         }
         copied if copied.is_copied() => (Code::Copy, Update::InPlace, ReadChoice::Primary),
-        LayoutChoice::Parity(_) => (Code::Xor, Update::InPlace, ReadChoice::Direct),
-        LayoutChoice::Cylinders => (Code::Xor, Update::Floating, ReadChoice::Direct),
-        #[cfg(feature = "test-choices")]
-        LayoutChoice::Mirrored => (Code::Halves, Update::InPlace, ReadChoice::Direct),
-        #[cfg(feature = "test-choices")]
-        LayoutChoice::TwoChecks => (Code::Halves, Update::Logged, ReadChoice::Direct),
-        _ => (Code::Xor, Update::Logged, ReadChoice::Direct),
+        LayoutChoice::Parity(_) => (Code::ReedSolomon, Update::InPlace, ReadChoice::Direct),
+        LayoutChoice::Cylinders => (Code::ReedSolomon, Update::Floating, ReadChoice::Direct),
+        _ => (Code::ReedSolomon, Update::Logged, ReadChoice::Direct),
     };
     Organization { layout, code, update, read }
 }
@@ -30,7 +26,7 @@ prop_compose! {
     fn creations()(
         layout in prop::sample::select(LayoutChoice::ALL.to_vec()),
         per_group in 2u16..12,
-        copies in 2u16..4,
+        checks in 1u16..4,
         sets in 1u16..4,
         groups in 1u16..4,
         unit in 1u64..40,
@@ -41,11 +37,13 @@ prop_compose! {
     ) -> Creation {
         let organization = organization(layout);
         let copied = organization.code == Code::Copy;
-        let groups = if organization.code == Code::Xor { groups } else { 1 };
-        let members = if copied { copies * sets } else { per_group * groups };
+        let groups = if organization.code == Code::ReedSolomon { groups } else { 1 };
+        let members = if copied { (checks + 1) * sets } else { per_group * groups };
+        let checks = if organization.is_logged() { 1 } else { checks };
+        let possible = organization.checks();
         Creation {
             organization,
-            copies: if copied { copies } else { 1 },
+            checks: checks.clamp(*possible.start(), *possible.end()),
             members,
             groups,
             unit: Sectors::new(unit),
@@ -100,7 +98,7 @@ fn some_stripes(layout: &Layout) -> Vec<Stripe> {
 fn regions_without_logs_place_units_alike() {
     let creation = |update| Creation {
         organization: Organization { update, ..organization(LayoutChoice::Regions) },
-        copies: 1,
+        checks: 1,
         members: 10,
         groups: 2,
         unit: Sectors::new(8),
@@ -250,7 +248,7 @@ fn creation(layout: LayoutChoice, members: u16) -> Creation {
     let organization = organization(layout);
     Creation {
         organization,
-        copies: if organization.code == Code::Copy { 2 } else { 1 },
+        checks: u16::from(organization.code != Code::None),
         members,
         groups: 1,
         unit: Sectors::new(8),
@@ -281,12 +279,6 @@ fn data_and_check_units_are_dealt_out_evenly() {
                     assert_eq!(spread(&both), 0, "{layout:?}");
                 }
                 LayoutChoice::Concatenated => assert!(spread(&data) <= u64::from(members)),
-                // The first members have the check units, the others the data.
-                #[cfg(feature = "test-choices")]
-                LayoutChoice::Mirrored => {
-                    assert_eq!((spread(&check[..2]), spread(&data[2..])), (0, 0));
-                    assert!(data[..2].iter().chain(&check[2..]).all(|load| *load == 0));
-                }
                 // Regions are placed as a whole: their number is a multiple of the number of
                 // members.
                 regions if regions.is_in_regions() => {
@@ -335,7 +327,7 @@ fn floating_takes_a_track_of_each_cylinder_and_a_member_of_parity() {
 #[test]
 fn a_stream_over_far_copies_takes_all_members_in_turn_and_passes_over_nothing() {
     for (members, copies) in [(4, 2), (6, 3), (4, 4)] {
-        let far = Creation { copies, ..creation(LayoutChoice::Far, members) };
+        let far = Creation { checks: copies - 1, ..creation(LayoutChoice::Far, members) };
         let geometry = Geometry::create(&far).expect("a possible array");
         let layout = geometry.layout();
         for stripe in some_stripes(layout) {

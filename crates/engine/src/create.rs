@@ -31,8 +31,8 @@ pub struct CreateRequest {
     pub journals: Vec<PathBuf>,
     /// The organization: the choices of layout, code, update and read.
     pub organization: Organization,
-    /// The number of copies of each unit, in organizations that keep copies.
-    pub copies: u16,
+    /// The number of check units of a stripe.
+    pub checks: u16,
     /// The number of parity groups side by side.
     pub groups: u16,
     /// The stripe unit.
@@ -274,7 +274,7 @@ fn creation(
     let journals = u16::try_from(request.journals.len()).unwrap_or(u16::MAX);
     Ok(Creation {
         organization: request.organization,
-        copies: request.copies,
+        checks: request.checks,
         // A number of members that does not fit is refused later because it is too large.
         members: u16::try_from(members.len()).unwrap_or(u16::MAX),
         groups: request.groups,

@@ -294,7 +294,7 @@ mod tests {
             journals: Vec::new(),
             members: members.clone(),
             organization: NAMED.iter().find(redundant).expect("some are").organization,
-            copies: 1,
+            checks: 1,
             groups: 1,
             unit: Bytes::kib(16),
             block: None,

@@ -26,11 +26,11 @@ impl OnFiles {
     fn new(case: &corpus::Case) -> OnFiles {
         let directory = common::on_memory().unwrap_or_else(common::on_disk);
         let members = member_paths(directory.path(), usize::from(case.members));
-        let (organization, copies) = case.organization();
+        let (organization, checks) = case.organization();
         let request = CreateRequest {
             journals: Vec::new(),
             organization,
-            copies,
+            checks,
             groups: case.groups,
             unit: parlour_units::Sectors::new(case.unit).bytes(),
             log: case.log(),

@@ -1,7 +1,7 @@
 //! The parameters of a seed's array. All are random, and extreme values are more frequent than in
 //! practice.
 
-use parlour_array::organization::{Consistency, Copies, NAMED, NamedOrganization};
+use parlour_array::organization::{Consistency, NAMED, NamedOrganization};
 use parlour_array::{
     Creation, Cylinder, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning,
 };
@@ -45,6 +45,8 @@ const IN_PLACE: u64 = 0x6a6f_7572_6e61_6c00;
 const LANES: u64 = 0x6c61_6e65_7300;
 /// So are vacant slots of journal devices, and the number of devices on which an entry stands.
 const VACANT: u64 = 0x7661_6361_6e74_0000;
+/// So is the number of check units.
+const CHECKS: u64 = 0x6368_6563_6b73_0000;
 
 /// The first organizations of the table, from which one is drawn if none is given. Drawing later
 /// ones too would change the runs of existing seeds.
@@ -72,6 +74,7 @@ impl Options {
                 creation.consistency = consistency.unwrap_or_else(|| apart.pick(&both));
             }
             draw_apart(random, &mut tuning, &mut creation);
+            draw_checks(&mut Random::new(random.clone().next() ^ CHECKS), &mut creation);
             // An impossible array is drawn again.
             if let Ok(geometry) = Geometry::create_on(&creation, cylinder(creation.unit)) {
                 return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
@@ -107,9 +110,9 @@ impl Options {
 
     /// A description in one line, for people.
     pub(crate) fn describe(&self) -> String {
-        let Creation { members, groups, copies, unit, block, member_length, log, .. } = &self.creation;
+        let Creation { members, groups, checks, unit, block, member_length, log, .. } = &self.creation;
         format!(
-            "{} ({}): {members} members of {}, {groups} groups, {copies} copies, unit {}, block {}, log segment {}, \
+            "{} ({}): {members} members of {}, {groups} groups, {checks} check units, unit {}, block {}, log segment {}, \
              sublogs {}, written back from {}, {} lanes, {} journal devices in {} slots, {} for an entry, scratch {}, log memory {}, cache {}, filled with {:#04x}",
             self.row.name,
             self.creation.consistency.name(),
@@ -131,15 +134,6 @@ impl Options {
     }
 }
 
-/// The copies that the organization `row` keeps on this many members.
-pub(crate) fn copies(row: NamedOrganization, members: u16) -> u16 {
-    match row.copies {
-        Copies::One => 1,
-        Copies::Two => 2,
-        Copies::Members => members,
-    }
-}
-
 /// The cylinders of members, for layouts that need them.
 pub(crate) fn cylinder(unit: Sectors) -> Cylinder {
     Cylinder { track: unit.get() * 3, tracks: 4 }
@@ -155,7 +149,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
     let segment = random.pick(&[8, 16, 16, 32, 64]) * block;
     Creation {
         organization: row.organization,
-        copies: copies(row, members),
+        checks: row.checks.of(members),
         members,
         groups: if members == 6 { random.pick(&[1, 2]) } else { 1 },
         unit: Sectors::new(unit),
@@ -238,6 +232,17 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
         creation.log.journals = apart.pick(&devices);
         draw_journal_slots(&mut Random::new(apart.clone().next() ^ VACANT), &mut creation.log);
         tuning.destage_depth = apart.pick(&[16, 16, 4, 1]);
+    }
+}
+
+/// Where parity is updated in place and a stripe may have several check units, some arrays have one
+/// or two more than usual, each with a member more in each group.
+fn draw_checks(random: &mut Random, creation: &mut Creation) {
+    let organization = creation.organization;
+    let has_choice = organization.checks().contains(&(creation.checks + 1));
+    if organization.keeps_parity() && !organization.is_logged() && has_choice {
+        creation.checks += random.pick(&[0, 0, 1, 2]);
+        creation.members += (creation.checks - 1) * creation.groups;
     }
 }
 

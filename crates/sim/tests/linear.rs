@@ -19,7 +19,7 @@ fn world(consistency: Consistency) -> World {
     let length = Sectors::new(200_000_000_000 / 512).round_down(Sectors::new(2_048));
     let creation = Creation {
         organization: Organization::named("parity-logging").unwrap().organization,
-        copies: 1,
+        checks: 1,
         members: 5,
         groups: 1,
         unit: Sectors::new(128),

@@ -48,9 +48,10 @@ impl Machine {
         let description = Description::parse(catalogue::find("ibm-0661").unwrap()).unwrap();
         let mechanics = description.mechanics(Angle::default()).unwrap();
         let length = Sectors::new(mechanics.surface.blocks()).round_down(Sectors::new(2_048));
+        let row = Organization::named(self.organization).unwrap();
         let creation = Creation {
-            organization: Organization::named(self.organization).unwrap().organization,
-            copies: 1 + u16::from(self.organization == "raid10"),
+            organization: row.organization,
+            checks: row.checks.of(6),
             members: 6,
             groups: 1,
             unit: BLOCK,

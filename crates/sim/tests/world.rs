@@ -24,11 +24,7 @@ fn world(organization: &str, members: u16, consistency: Consistency) -> World {
     let length = Sectors::new(mechanics.surface.blocks()).round_down(Sectors::new(2_048));
     let creation = Creation {
         organization: row.organization,
-        copies: if organization.starts_with("raid1-") || organization == "raid1" {
-            members
-        } else {
-            1 + u16::from(organization == "raid10")
-        },
+        checks: row.checks.of(members),
         members,
         groups: 1,
         // Tracks of twelve units.

@@ -1,6 +1,8 @@
 //! The choice of a code, and all questions that are asked about it by name. No other module
 //! compares codes. How units are computed is the [table's](super::Table) to say.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use super::scheme::{self, Scheme};
@@ -16,8 +18,9 @@ pub enum Code {
     None,
     /// Each check unit is a copy of the only data unit.
     Copy,
-    /// There is one check unit, the exclusive or of all data units.
-    Xor,
+    /// Each check unit is a sum of all data units over GF(2⁸); the first is their exclusive or.
+    #[serde(alias = "xor")]
+    ReedSolomon,
     /// There are two check units, each the exclusive or of one half of the data units. Only for
     /// tests.
     #[cfg(feature = "test-choices")]
@@ -28,7 +31,7 @@ rows! {
     Code, scheme -> Scheme;
     None => scheme::NONE,
     Copy => scheme::COPY,
-    Xor => scheme::XOR,
+    ReedSolomon => super::reed_solomon::REED_SOLOMON,
     #[cfg(feature = "test-choices")]
     Halves => super::halves::HALVES,
 }
@@ -39,9 +42,14 @@ impl Code {
         (self.scheme().coefficients)(data, checks)
     }
 
-    /// The number of check units that are computed from several data units.
-    fn parities(self) -> u16 {
-        self.scheme().parities
+    /// The least and the greatest number of check units.
+    pub(crate) fn checks(self) -> RangeInclusive<u16> {
+        self.scheme().checks.clone()
+    }
+
+    /// Whether any so many units as there are check units can be computed from the others.
+    pub(super) fn is_separable(self) -> bool {
+        self.scheme().is_separable
     }
 
     /// Checks that the code fits the stripes of a layout.
@@ -52,9 +60,8 @@ impl Code {
             (_, Code::None) => Err(RefusedCombination::NoCode),
             (Stripes::OneDataUnit, Code::Copy) => Ok(()),
             (Stripes::OneDataUnit, _) => Err(RefusedCombination::XorOfOne),
-            (Stripes::ManyDataUnits { .. }, Code::Copy) => Err(RefusedCombination::CopyOfMany),
-            (Stripes::ManyDataUnits { checks }, _) if checks == self.parities() => Ok(()),
-            (Stripes::ManyDataUnits { .. }, _) => Err(RefusedCombination::CheckUnits),
+            (Stripes::ManyDataUnits, Code::Copy) => Err(RefusedCombination::CopyOfMany),
+            (Stripes::ManyDataUnits, _) => Ok(()),
         }
     }
 
@@ -66,16 +73,22 @@ impl Code {
     /// Whether check units are computed from several data units. Then an array may have several
     /// parity groups.
     pub fn is_parity(self) -> bool {
-        self.parities() > 0
-    }
-
-    /// The least number of copies of each unit, the first included, that makes sense.
-    pub(crate) fn least_copies(self) -> u16 {
-        if self.is_copy() { 2 } else { 0 }
+        self.scheme().is_parity
     }
 
     /// The number of which the number of members must be a multiple.
-    pub(crate) fn members_of_a_set(self, copies: u16) -> u16 {
-        if self.is_copy() { copies } else { 1 }
+    pub(crate) fn members_of_a_set(self, checks: u16) -> u16 {
+        if self.is_copy() { checks.saturating_add(1) } else { 1 }
+    }
+
+    /// The number that a superblock keeps for so many check units: with copies the number of
+    /// copies, otherwise at least 1. (What stood there when one check unit was the most.)
+    pub(crate) fn stored_checks(self, checks: u16) -> u16 {
+        if self.is_parity() { checks } else { checks.saturating_add(1) }
+    }
+
+    /// The number of check units of which a superblock keeps this number.
+    pub(crate) fn checks_stored(self, stored: u16) -> u16 {
+        if self.is_parity() { stored } else { stored.saturating_sub(1) }
     }
 }

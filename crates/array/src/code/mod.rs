@@ -9,6 +9,7 @@ mod choice;
 mod field;
 #[cfg(feature = "test-choices")]
 mod halves;
+mod reed_solomon;
 mod scheme;
 mod set;
 
@@ -47,10 +48,19 @@ pub(crate) enum Equation {
 impl Table {
     /// The table of `code` for stripes with these numbers of data units and check units.
     pub(crate) fn new(code: Code, data: u16, checks: u16) -> Table {
-        Table::of(data, code.coefficients(data, checks))
+        let table = Table::of_rows(data, code.coefficients(data, checks));
+        let tolerance = if code.is_separable() { checks } else { table.any_losses() };
+        Table { tolerance, ..table }
     }
 
+    #[cfg(test)]
     pub(crate) fn of(data: u16, rows: Vec<Vec<u8>>) -> Table {
+        let table = Table::of_rows(data, rows);
+        Table { tolerance: table.any_losses(), ..table }
+    }
+
+    /// The table with these coefficients, by check unit; its tolerance is not known.
+    fn of_rows(data: u16, rows: Vec<Vec<u8>>) -> Table {
         let terms = |row: &[u8]| -> Vec<Term> {
             let terms = (0..data).map(Unit::new).zip(row.iter().copied());
             terms.filter(|(_, coefficient)| *coefficient != 0).collect()
@@ -61,8 +71,7 @@ impl Table {
             _ => None,
         });
         let (depends, copied) = (depends.collect(), copied.collect());
-        let table = Table { data, depends, copied, rows, tolerance: 0 };
-        Table { tolerance: table.any_losses(), ..table }
+        Table { data, depends, copied, rows, tolerance: 0 }
     }
 
     /// How many units can be computed from the others, whichever they are.
@@ -88,12 +97,8 @@ impl Table {
     }
 
     fn any_losses(&self) -> u16 {
-        let checks = self.rows.len() as u16;
-        // A copy of the same unit is left, whichever others are lost.
-        if self.data <= 1 && self.copied.iter().all(Option::is_some) {
-            return checks;
-        }
-        let survived = (1..=checks).take_while(|count| self.survives_any(UnitSet::NONE, 0, *count));
+        let survived =
+            (1..=self.rows.len() as u16).take_while(|count| self.survives_any(UnitSet::NONE, 0, *count));
         survived.count() as u16
     }
 
@@ -232,7 +237,7 @@ mod tests {
 
     #[test]
     fn parity_makes_up_for_one_unit_by_all_the_others() {
-        let table = Table::new(Code::Xor, 3, 1);
+        let table = Table::new(Code::ReedSolomon, 3, 1);
         let terms = [0, 2, 3].map(|unit| (Unit::new(unit), 1)).to_vec();
         assert_eq!(table.decode(Unit::new(1), UnitSet::NONE), Some(terms));
         assert_eq!(table.decode(Unit::new(1), units(&[0])), None);
@@ -244,7 +249,7 @@ mod tests {
         let pairs = vec![Equation::Equal(a, b), Equation::Equal(a, c), Equation::Equal(b, c)];
         assert_eq!(Table::new(Code::Copy, 1, 2).equations(), pairs);
         let sum = vec![Equation::Sum(c, vec![(a, 1), (b, 1)])];
-        assert_eq!(Table::new(Code::Xor, 2, 1).equations(), sum);
+        assert_eq!(Table::new(Code::ReedSolomon, 2, 1).equations(), sum);
         assert_eq!(Table::new(Code::None, 3, 0).equations(), []);
     }
 
@@ -253,7 +258,7 @@ mod tests {
         #[test]
         fn a_unit_is_what_it_is_decoded_to(data in proptest::array::uniform4(any::<u8>()), lost in 0_u64..64) {
             let lost: UnitSet = (0..6).filter(|unit| lost >> unit & 1 == 1).map(Unit::new).collect();
-            for table in [halves(), double(), Table::new(Code::Xor, 4, 1)] {
+            for table in [halves(), double(), Table::new(Code::ReedSolomon, 4, 1)] {
                 let contents = contents(&table, &data);
                 for wanted in table.data().chain(table.checks()) {
                     let Some(terms) = table.decode(wanted, lost) else { continue };
@@ -268,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_check_unit_is_spare_if_no_missing_data_needs_it() {
-        let xor = Table::new(Code::Xor, 3, 1);
+        let xor = Table::new(Code::ReedSolomon, 3, 1);
         let of = |table: &Table, missing: &[u16]| table.spare_checks(units(missing));
         assert_eq!([of(&xor, &[]), of(&xor, &[1]), of(&xor, &[3])], [units(&[3]), units(&[]), units(&[])]);
         assert_eq!(of(&halves(), &[0]), units(&[5]), "the first sum stands in for unit 0");

@@ -1,6 +1,6 @@
 use super::*;
 use crate::geometry::{Creation, Cylinder, LogCreation};
-use crate::organization::{Consistency, Copies, Organization};
+use crate::organization::{Consistency, Organization};
 
 const UNIT: Sectors = Sectors::new(128);
 
@@ -11,14 +11,10 @@ fn geometry(name: &str, members: u16) -> Geometry {
 fn geometry_with(name: &str, members: u16, consistency: Consistency) -> Geometry {
     let cylinder = Cylinder { track: 3 * UNIT.get(), tracks: 5 };
     let row = Organization::named(name).unwrap();
-    let copies = match row.copies {
-        Copies::One => 1,
-        Copies::Two => 2,
-        Copies::Members => members,
-    };
+    let checks = row.checks.of(members);
     let creation = Creation {
         organization: row.organization,
-        copies,
+        checks,
         members,
         groups: 1,
         unit: UNIT,

@@ -44,7 +44,7 @@ fn structures() -> [(&'static str, Vec<u8>); 11] {
 fn superblock() -> Superblock {
     let creation = Creation {
         organization: Organization::named("parity-logging").expect("it is known").organization,
-        copies: 1,
+        checks: 1,
         members: 7,
         groups: 1,
         unit: Sectors::new(16),

@@ -57,9 +57,18 @@ const LANES: u64 = 32;
 const JOURNAL_COPIES: u64 = 64;
 /// Feature: bad-block logs longer than 32 KiB.
 const LONG_BAD_BLOCK_LOG: u64 = 128;
+/// Feature: several check units of a stripe that are computed from several data units.
+const SEVERAL_CHECKS: u64 = 256;
 /// Feature bits of this version that a reader must know.
-const KNOWN_INCOMPATIBLE: u64 =
-    COMMIT_LOG | FAR_COPIES | FLOATING | WRITE_BACK | JOURNALS | LANES | JOURNAL_COPIES | LONG_BAD_BLOCK_LOG;
+const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG
+    | FAR_COPIES
+    | FLOATING
+    | WRITE_BACK
+    | JOURNALS
+    | LANES
+    | JOURNAL_COPIES
+    | LONG_BAD_BLOCK_LOG
+    | SEVERAL_CHECKS;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -395,6 +404,7 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
         | bit(geometry.lanes > 1, LANES)
         | bit(geometry.journal_copies > 0, JOURNAL_COPIES)
         | bit(geometry.bad_block_log > SHORTEST_BAD_BLOCK_LOG.get(), LONG_BAD_BLOCK_LOG)
+        | bit(geometry.organization.keeps_parity() && geometry.checks > 1, SEVERAL_CHECKS)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -422,7 +432,9 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     out.u8(position(Code::ALL.iter().position(|choice| *choice == code)));
     out.u8(position(Update::ALL.iter().position(|choice| *choice == update)));
     out.u8(position(ReadChoice::ALL.iter().position(|choice| *choice == read)));
-    out.u16(geometry.copies).u16(geometry.layout.group_members).u16(geometry.layout.groups);
+    out.u16(code.stored_checks(geometry.checks))
+        .u16(geometry.layout.group_members)
+        .u16(geometry.layout.groups);
     out.u16(geometry.consistency as u16).u32(geometry.commit_log as u32);
     out.u64(geometry.block).u64(geometry.layout.unit).u64(geometry.layout.length).u64(geometry.data_start);
     if let Some(shape) = geometry.regions {
@@ -452,7 +464,7 @@ fn decode_geometry(
     let code = Code::ALL.get(usize::from(from.u8())).ok_or(nonsense("code"))?;
     let update = Update::ALL.get(usize::from(from.u8())).ok_or(nonsense("update policy"))?;
     let read = ReadChoice::ALL.get(usize::from(from.u8())).ok_or(nonsense("read policy"))?;
-    let (copies, group_members, groups) = (from.u16(), from.u16(), from.u16());
+    let (checks, group_members, groups) = (code.checks_stored(from.u16()), from.u16(), from.u16());
     let (consistency, commit_log) = (from.u16(), from.u32());
     let consistency = Consistency::ALL.get(usize::from(consistency)).ok_or(nonsense("consistency"))?;
     let (block, unit, length, data_start) = (from.u64(), from.u64(), from.u64(), from.u64());
@@ -470,7 +482,7 @@ fn decode_geometry(
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
-        copies,
+        checks,
         layout: LayoutRequest { group_members, groups, unit, length },
         block,
         data_start,
@@ -504,7 +516,7 @@ mod tests {
     fn new_superblock() -> Superblock {
         let geometry = Geometry::create(&Creation {
             organization: Organization::named("raid5").expect("a known organization").organization,
-            copies: 1,
+            checks: 1,
             members: 3,
             groups: 1,
             unit: Sectors::new(8),

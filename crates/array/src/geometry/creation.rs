@@ -17,8 +17,8 @@ use crate::organization::{Consistency, Organization, RefusedCombination};
 pub struct Creation {
     /// The four choices.
     pub organization: Organization,
-    /// Copies of each unit, for layouts with copies.
-    pub copies: u16,
+    /// Check units of a stripe: further copies of each unit, or parities.
+    pub checks: u16,
     /// Members, spares apart.
     pub members: u16,
     /// Parity groups side by side.
@@ -99,6 +99,22 @@ pub enum CreationError {
     /// There are too few copies.
     #[error("{0} copies of each unit are too few: keep at least 2")]
     TooFewCopies(u16),
+    /// The code has no such number of check units.
+    #[error("a tolerance of {checks} is not possible here: members that may be lost are {}", numbers(*least, *most))]
+    BadTolerance {
+        /// The number of check units that was requested.
+        checks: u16,
+        /// The least number.
+        least: u16,
+        /// The greatest number.
+        most: u16,
+    },
+    /// Parity logs stand on one member each.
+    #[error(
+        "a parity log stands on one member, and is lost with it: an array that survives the loss of {0} members updates its \
+         parity in place; use raid6, or a tolerance of 1"
+    )]
+    LogStandsOnce(u16),
     /// Several groups make no sense without check units, or with copies.
     #[error("parity groups side by side are for organizations with parity; {0} groups make no sense here")]
     UselessGroups(u16),
@@ -280,7 +296,7 @@ impl Creation {
                 (data_start + ALIGNMENT * 2).bytes(),
             )
         })?;
-        let sections = creation.organization.layout.sections(creation.copies);
+        let sections = creation.organization.layout.sections(creation.checks);
         let section = Sectors::new(room / Sectors::new(sections.into()));
         if let Some(cylinder) = cylinder.filter(|cylinder| cylinder.length() > room) {
             let least = data_start + cylinder.length() + ALIGNMENT;
@@ -301,7 +317,7 @@ impl Creation {
         let least = least_commit_log(creation.unit, group_members, sublogs);
         Ok(StoredGeometry {
             organization: creation.organization,
-            copies: creation.copies,
+            checks: creation.checks,
             layout,
             block: creation.block.get(),
             data_start: data_start.get(),
@@ -501,12 +517,10 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
         return Err(CreationError::TooManyMembers(members));
     }
     let Organization { layout, code, .. } = creation.organization;
-    let least = layout.least_members(creation.copies).saturating_mul(groups);
+    check_checks(creation)?;
+    let least = layout.least_members(creation.checks).saturating_mul(groups);
     if members < least {
         return Err(CreationError::TooFewMembers { members, least });
-    }
-    if creation.copies < code.least_copies() {
-        return Err(CreationError::TooFewCopies(creation.copies));
     }
     if groups == 0 || !members.is_multiple_of(groups) {
         return Err(CreationError::UnequalGroups { members, groups });
@@ -514,10 +528,29 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
     if groups > 1 && !code.is_parity() {
         return Err(CreationError::UselessGroups(groups));
     }
-    if !members.is_multiple_of(code.members_of_a_set(creation.copies)) {
-        return Err(CreationError::UnequalCopies { members, copies: creation.copies });
+    let set = code.members_of_a_set(creation.checks);
+    if !members.is_multiple_of(set) {
+        return Err(CreationError::UnequalCopies { members, copies: set });
     }
     Ok(members / groups)
+}
+
+/// Checks that the organization has so many check units.
+fn check_checks(creation: &Creation) -> Result<(), CreationError> {
+    let (organization, checks) = (creation.organization, creation.checks);
+    let possible = organization.checks();
+    if possible.contains(&checks) {
+        Ok(())
+    } else if organization.keeps_copies() && checks == 0 {
+        Err(CreationError::TooFewCopies(1))
+    } else {
+        Err(CreationError::BadTolerance { checks, least: *possible.start(), most: *possible.end() })
+    }
+}
+
+/// A range of numbers, in words.
+fn numbers(least: u16, most: u16) -> String {
+    if least == most { least.to_string() } else { format!("{least} to {most}") }
 }
 
 /// Chooses the regions by the wishes of [`Creation::log`], with defaults: `docs/format.md`,
@@ -526,7 +559,7 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
     let large = room >= LARGE_MEMBER;
     let small_segment = if room < Sectors::new(1 << 17) { Sectors::new(64) } else { Sectors::new(256) };
     let segment = creation.log.segment.unwrap_or(if large { Sectors::new(2_048) } else { small_segment });
-    let checks = creation.organization.layout.stripes().parities();
+    let checks = creation.checks;
     let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
     let most = members - checks - 1;
     if sublogs == 0 || sublogs > most {

@@ -55,6 +55,9 @@ impl Geometry {
 
     fn from_settled(stored: StoredGeometry, log: &LogCreation) -> Result<Geometry, CreationError> {
         let tolerance = Geometry::from_stored(stored).fault_tolerance();
+        if !stored.organization.log_stands_for(tolerance) {
+            return Err(CreationError::LogStandsOnce(tolerance));
+        }
         let journal_copies = creation::journal_copies(log, &stored, tolerance)?;
         Ok(Geometry::from_stored(StoredGeometry { journal_copies, ..stored }))
     }
@@ -64,10 +67,10 @@ impl Geometry {
     /// # Panics
     /// If `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] checks this.
     pub fn from_stored(stored: StoredGeometry) -> Geometry {
-        let StoredGeometry { copies, regions, .. } = stored;
+        let StoredGeometry { checks, regions, .. } = stored;
         let positions = stored.cylinder.and_then(|cylinder| cylinder.positions(stored.layout.unit));
         let logged = stored.organization.is_logged();
-        let details = Details { copies, regions, logged, positions };
+        let details = Details { checks, regions, logged, positions };
         let layout = Layout::new(stored.organization.layout, details, stored.layout);
         let code = Table::new(stored.organization.code, layout.data_units(), layout.check_units());
         Geometry { stored, layout, code }
@@ -414,6 +417,6 @@ impl StoredGeometry {
 
     /// The usual name of the organization.
     pub fn organization_name(&self) -> &'static str {
-        self.organization.name(self.copies, self.layout.group_members)
+        self.organization.name(self.checks, self.layout.group_members)
     }
 }

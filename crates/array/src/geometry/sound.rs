@@ -60,8 +60,9 @@ impl StoredGeometry {
         require(journals && with_journals <= u32::from(MAXIMUM_MEMBERS), "journal devices")?;
         require(groups > 0 && (groups == 1 || code.is_parity()), "groups")?;
         require(self.organization.check().is_ok(), "combination of layout, code, update and read policy")?;
-        let whole = members.is_multiple_of(code.members_of_a_set(self.copies));
-        require(self.copies >= code.least_copies() && whole, "copies")
+        let whole = members.is_multiple_of(code.members_of_a_set(self.checks));
+        let possible = self.organization.checks().contains(&self.checks);
+        require(possible && whole && self.checks < members, "check units")
     }
 
     fn check_sizes(&self) -> Sound {
@@ -76,8 +77,8 @@ impl StoredGeometry {
     fn check_layout(&self) -> Sound {
         let (members, unit, length) = (self.layout.group_members, self.layout.unit, self.layout.length);
         let layout = self.organization.layout;
-        require(members >= layout.least_placeable(), "members of a group")?;
-        require(length / unit >= layout.sections(self.copies).into(), "length of the data area")?;
+        require(members >= layout.least_placeable(self.checks), "members of a group")?;
+        require(length / unit >= layout.sections(self.checks).into(), "length of the data area")?;
         if layout.is_in_cylinders() {
             let cylinder = self.cylinder.filter(|cylinder| cylinder.positions(unit).is_some());
             let within = cylinder.is_some_and(|cylinder| cylinder.length().get() <= length);
@@ -93,7 +94,7 @@ impl StoredGeometry {
         let RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain } = *shape;
         let (members, unit) = (self.layout.group_members, self.layout.unit);
         require(unit < UNIT_END, "stripe unit")?;
-        let checks = self.organization.layout.stripes().parities();
+        let checks = self.checks;
         let least = sublogs.checked_add(checks + 1);
         require(sublogs >= 1 && least.is_some_and(|least| least <= members), "sublogs")?;
         let sized = segment >= 8 * self.block && segment <= LARGEST_SEGMENT.get();

@@ -38,8 +38,8 @@ impl Cylinder {
 pub struct StoredGeometry {
     /// The four choices.
     pub organization: Organization,
-    /// Copies of each unit, for layouts with copies.
-    pub copies: u16,
+    /// Check units of a stripe.
+    pub checks: u16,
     /// Members of a group, groups, stripe unit, length of the data area.
     pub layout: LayoutRequest,
     /// The block size in sectors.

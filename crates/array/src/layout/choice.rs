@@ -20,7 +20,7 @@ pub enum LayoutChoice {
     Neighbours,
     /// The second half (third, …) of the members repeats the first.
     Shadows,
-    /// One check unit in each stripe.
+    /// Data units and check units in each stripe.
     Parity(Rotation),
     /// Regions, each with parity and a log.
     Regions,
@@ -29,12 +29,6 @@ pub enum LayoutChoice {
     /// One check unit in each stripe; there are cylinders of data and cylinders of parity, each
     /// with one track's worth of free positions.
     Cylinders,
-    /// Two check units in each stripe, on the first members. Only for tests.
-    #[cfg(feature = "test-choices")]
-    Mirrored,
-    /// Regions, with two check units in each stripe. Only for tests.
-    #[cfg(feature = "test-choices")]
-    TwoChecks,
 }
 
 rows! {
@@ -51,10 +45,6 @@ rows! {
     Regions => regions::REGIONS,
     Far => copied::FAR,
     Cylinders => rotated::CYLINDERS,
-    #[cfg(feature = "test-choices")]
-    Mirrored => super::mirrored::MIRRORED,
-    #[cfg(feature = "test-choices")]
-    TwoChecks => super::two_checks::TWO_CHECKS,
 }
 
 impl LayoutChoice {
@@ -83,25 +73,30 @@ impl LayoutChoice {
         self.room() == Room::Positions
     }
 
-    /// The least number of members of a group in a new array with this many copies.
-    pub(crate) fn least_members(self, copies: u16) -> u16 {
+    /// The least number of members of a group in a new array with this many check units in each
+    /// stripe.
+    pub(crate) fn least_members(self, checks: u16) -> u16 {
         match self.stripes() {
             Stripes::Data => 1,
-            Stripes::OneDataUnit => copies.max(2),
-            Stripes::ManyDataUnits { checks } => checks + 2,
+            Stripes::OneDataUnit => checks.saturating_add(1).max(2),
+            Stripes::ManyDataUnits => checks.saturating_add(2),
         }
     }
 
     /// The least number of members of a group with which units can be placed at all. It is smaller
     /// than the one for new arrays: arrays that exist are read, even if no such array would be
     /// created. (Regions have a limit of their own, which depends on their sublogs.)
-    pub(crate) fn least_placeable(self) -> u16 {
-        self.facts().least_placeable
+    pub(crate) fn least_placeable(self, checks: u16) -> u16 {
+        let further = match self.stripes() {
+            Stripes::Data | Stripes::OneDataUnit => 0,
+            Stripes::ManyDataUnits => checks.saturating_sub(1),
+        };
+        self.facts().least_placeable.saturating_add(further)
     }
 
     /// The number of sections of a member's data area. Each needs room for at least one unit.
-    pub(crate) fn sections(self, copies: u16) -> u16 {
-        if self.copies_are_far() { copies } else { 1 }
+    pub(crate) fn sections(self, checks: u16) -> u16 {
+        if self.copies_are_far() { checks.saturating_add(1) } else { 1 }
     }
 
     /// Whether copies are in a later section of the members.

@@ -12,14 +12,10 @@
 
 mod choice;
 mod copied;
-#[cfg(feature = "test-choices")]
-mod mirrored;
 mod regions;
 mod rotated;
 mod rule;
 mod striped;
-#[cfg(feature = "test-choices")]
-mod two_checks;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
@@ -105,8 +101,8 @@ pub struct LayoutRequest {
 /// What else a layout is made from: what only some layouts have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Details {
-    /// Copies of each unit.
-    pub(crate) copies: u16,
+    /// Check units of a stripe.
+    pub(crate) checks: u16,
     /// The regions' shape.
     pub(crate) regions: Option<RegionShape>,
     /// Whether updates are logged. If not, the room for logs stays unused.
@@ -144,7 +140,7 @@ impl Layout {
         let shape = Shape {
             members: request.group_members.into(),
             stripes: 0,
-            copies: details.copies.into(),
+            checks: details.checks.into(),
             cylinder: (positions.into(), units.into()),
         };
         let (data_units, check_units) = rule.units(shape);
@@ -169,7 +165,7 @@ impl Layout {
     /// (Stodolsky figures 8 and 9).
     fn regions(facts: &'static Facts, details: Details, request: LayoutRequest) -> Layout {
         let shape = details.regions.expect("a layout in regions is kept with its regions");
-        let check_units = facts.stripes.parities();
+        let check_units = details.checks;
         let unit = Sectors::new(request.unit);
         let regions = Regions::new(shape, (request.group_members, check_units), unit);
         Layout {

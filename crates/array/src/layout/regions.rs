@@ -19,7 +19,7 @@ use super::rule::{Facts, Room, Stripes};
 /// Regions, each with parity and a log. (They have a least number of members of their own, which
 /// depends on their sublogs.)
 pub(super) const REGIONS: Facts = Facts {
-    stripes: Stripes::ManyDataUnits { checks: 1 },
+    stripes: Stripes::ManyDataUnits,
     room: Room::Logs,
     least_placeable: 1,
     copies_are_far: false,

@@ -11,18 +11,8 @@ pub(crate) enum Stripes {
     Data,
     /// One data unit, and check units.
     OneDataUnit,
-    /// Several data units, and so many check units.
-    ManyDataUnits { checks: u16 },
-}
-
-impl Stripes {
-    /// The number of check units that are computed from several data units.
-    pub(crate) fn parities(self) -> u16 {
-        match self {
-            Stripes::Data | Stripes::OneDataUnit => 0,
-            Stripes::ManyDataUnits { checks } => checks,
-        }
-    }
+    /// Several data units, and check units.
+    ManyDataUnits,
 }
 
 /// What else members have room for.
@@ -43,7 +33,8 @@ pub(super) struct Facts {
     pub(super) stripes: Stripes,
     /// What else members have room for.
     pub(super) room: Room,
-    /// The least number of members of a group with which units can be placed at all.
+    /// The least number of members of a group with which units can be placed at all. Check units
+    /// beyond the first need a member each in addition.
     pub(super) least_placeable: u16,
     /// Whether copies are in a later section of the members.
     pub(super) copies_are_far: bool,
@@ -65,10 +56,17 @@ pub(super) struct Shape {
     pub(super) members: u64,
     /// Stripes of the group.
     pub(super) stripes: u64,
-    /// Copies of each unit, the first included.
-    pub(super) copies: u64,
+    /// Check units of a stripe.
+    pub(super) checks: u64,
     /// Positions of a cylinder, and units in it; 0 without cylinders.
     pub(super) cylinder: (u64, u64),
+}
+
+impl Shape {
+    /// Where check units are copies: copies of each unit, the first included.
+    pub(super) fn copies(self) -> u64 {
+        self.checks + 1
+    }
 }
 
 /// A rule that places the units of stripes on the members of a group. Rows count units from the

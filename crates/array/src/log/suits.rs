@@ -106,7 +106,7 @@ pub(super) mod tests {
     pub(in crate::log) fn geometry() -> Geometry {
         Geometry::create(&Creation {
             organization: Organization::named("parity-logging").expect("it is known").organization,
-            copies: 1,
+            checks: 1,
             members: 4,
             groups: 1,
             unit: Sectors::new(16),

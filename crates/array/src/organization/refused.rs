@@ -10,14 +10,11 @@ pub enum RefusedCombination {
     #[error("this layout has check units; name the code that fills them")]
     NoCode,
     /// The xor of one data unit is its copy.
-    #[error("the xor of a single data unit is its copy; use code = copy")]
+    #[error("the parity of a single data unit is its copy; use code = copy")]
     XorOfOne,
     /// A copy of several data units does not fit into one check unit.
-    #[error("one check unit cannot hold copies of several data units; use code = xor")]
+    #[error("one check unit cannot hold copies of several data units; use code = reed-solomon")]
     CopyOfMany,
-    /// The layout and the code have other numbers of check units.
-    #[error("this layout places another number of check units in a stripe than the code computes")]
-    CheckUnits,
     /// Only the layout in regions has logs.
     #[error("this layout has no room for a parity log; use layout = regions to log updates")]
     NoLog,

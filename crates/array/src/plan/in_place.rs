@@ -364,7 +364,7 @@ mod tests {
     fn written(row: [u8; 4], unit: u16) -> Vec<Slot> {
         let creation = Creation {
             organization: Organization::named("raid4").expect("it is named").organization,
-            copies: 1,
+            checks: 1,
             members: 5,
             groups: 1,
             unit: Sectors::new(8),

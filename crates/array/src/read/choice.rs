@@ -87,7 +87,7 @@ mod tests {
             };
             assert_eq!(read.check_on(Code::Copy), of_copies, "{read:?}");
             assert_eq!(read.check_on(Code::None), of_one, "{read:?}");
-            assert_eq!(read.check_on(Code::Xor), of_one, "{read:?}");
+            assert_eq!(read.check_on(Code::ReedSolomon), of_one, "{read:?}");
         }
     }
 }

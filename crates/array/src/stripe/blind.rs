@@ -1,13 +1,12 @@
 //! Stripes with units that can be neither read nor computed: a rebuild passes over them, a host's
 //! write writes data without parity, and unrecoverable blocks go on the bad-block log.
 
-use parlour_units::{Slot, Unit};
+use parlour_units::Unit;
 
 use crate::code::UnitSet;
 use crate::columns::{Piece, Window, hull};
 use crate::context::Context;
 use crate::durable::{Durable, bad_blocks};
-use crate::effect::Fault;
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::{Blind, Gate, Purpose, Stage};
@@ -59,7 +58,8 @@ impl Stripes {
         let block = cx.geometry.block();
         let job = cx.jobs.stripe(id);
         let (window, targets) = (job.window, job.targets.without(job.passed_over));
-        let unreadable = job.unreadable.or(unreadable(cx, id, failures));
+        let before = job.unreadable;
+        let unreadable = before.or(cx.units_of(window.stripe, failures));
         let view = cx.roster.view(&cx.geometry, window.stripe).without(unreadable);
         let left = view.computable(targets);
         let job = cx.jobs.stripe(id);
@@ -205,13 +205,4 @@ fn changed_checks(cx: &Context, pieces: &[Piece]) -> impl Iterator<Item = Unit> 
     let changes = |check: &Unit| !cx.geometry.code().depends(*check).and(written).is_empty();
     let changed: Vec<Unit> = cx.geometry.layout().checks().filter(changes).collect();
     changed.into_iter()
-}
-
-/// The units of the job's stripe that could not be read.
-fn unreadable(cx: &mut Context, id: JobId, failures: &[FailedAccess]) -> UnitSet {
-    let stripe = cx.jobs.stripe(id).window.stripe;
-    let failures = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
-    let slots: Vec<Slot> = failures.filter_map(|failure| cx.roster.slot_of(failure.member)).collect();
-    let layout = cx.geometry.layout();
-    layout.units().filter(|unit| slots.contains(&layout.locate(stripe, *unit).slot)).collect()
 }

@@ -69,23 +69,23 @@ fn plan_job(
     Doubt { unsynced, outdated }: Doubt,
     behind: &[Behind],
 ) -> Result<(), Lost> {
-    let (targets, columns) = (job.targets, job.window.columns);
+    let (targets, computed, columns) = (job.targets, job.computed(), job.window.columns);
     match job.purpose {
         // The unit's member is there but cannot read it, and the parity does not fit.
-        Purpose::Read if unsynced && !targets.is_empty() => Err(Lost),
+        Purpose::Read if unsynced && !computed.is_empty() => Err(Lost),
         // A unit that is on no member is not computed from parity that lacks records.
         Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
         Purpose::Rebuild { .. } if outdated && view.any_data(targets) => Err(Lost),
-        Purpose::Read => builder.read_degraded(plan, view.without(targets), &job.pieces),
+        Purpose::Read => builder.read_degraded(plan, view.without(computed), &job.pieces),
         Purpose::Write => plan_write(builder, plan, view, job),
         // Parity that may not fit its data would make good data bad; the parity itself is computed
         // from the data alone.
-        Purpose::Repair { .. } if unsynced && view.any_data(targets) => Err(Lost),
+        Purpose::Repair { .. } if unsynced && view.any_data(computed) => Err(Lost),
         Purpose::Repair { .. } if job.probe.is_under_way() => {
             builder.probe(plan, view, targets, columns);
             Ok(())
         }
-        Purpose::Repair { .. } => builder.reconstruct(plan, view, targets, columns, behind, true),
+        Purpose::Repair { .. } => builder.reconstruct(plan, view, computed, columns, behind, true),
         Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
             let targets = targets.without(job.passed_over);
             if targets.is_empty() {

@@ -269,7 +269,7 @@ impl Stripes {
     /// forgotten.
     fn may_rewrite_checks(&self, cx: &mut Context, logs: &mut Logs, id: JobId) -> bool {
         let job = cx.jobs.stripe(id);
-        let (stripe, targets) = (job.window.stripe, job.targets);
+        let (stripe, targets) = (job.window.stripe, job.computed());
         let repairs = job.repairing || matches!(job.purpose, Purpose::Repair { .. });
         let checks = cx.geometry.layout().checks().any(|check| targets.has(check));
         let recorded = !cx.geometry.is_logged() && repairs && checks && !cx.lacks_space;

@@ -219,6 +219,10 @@ impl Stripes {
             }
             Purpose::Repair { parent } if self.halve_repair(cx, durable, logs, id, parent) => {}
             Purpose::Repair { .. } if self.reads_back(cx, id, failures) => {}
+            // Parity: what could not be read is computed too, if enough is left.
+            Purpose::Repair { .. } if !cx.geometry.keeps_copies() && self.repair_more(cx, id, failures) => {
+                self.replan(cx, id);
+            }
             Purpose::Repair { .. } if self.probe_target(cx, id) => self.replan(cx, id),
             // If there is another copy, it is read next, and both are rewritten from it.
             Purpose::Repair { .. } if self.repair_more(cx, id, failures) => self.replan(cx, id),

@@ -1,13 +1,13 @@
 //! Repairs: a unit that a member cannot read is computed from the rest of its stripe and written
 //! again, while the job that needs it waits.
 
-use parlour_units::{Member, Sectors, Slot, Unit};
+use parlour_units::{Member, Sectors, Slot};
 
 use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::context::Context;
 use crate::durable::Durable;
-use crate::effect::Fault;
+use crate::effect::{Action, Fault};
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::{Probe, Purpose, StripeJob};
@@ -108,7 +108,8 @@ impl Stripes {
     /// too, the member does not keep what is written to it, and is excluded. Returns whether the
     /// failure was of this kind.
     pub(crate) fn reads_back(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) -> bool {
-        let StripeJob { window, targets, probe, .. } = *cx.jobs.stripe(id);
+        let job = cx.jobs.stripe(id);
+        let (window, targets, probe) = (job.window, job.computed(), job.probe);
         let layout = cx.geometry.layout();
         let target = |slot: Slot| {
             layout.units().any(|unit| targets.has(unit) && layout.locate(window.stripe, unit).slot == slot)
@@ -137,9 +138,14 @@ impl Stripes {
         id: JobId,
     ) {
         let job = cx.jobs.stripe(id);
-        let (window, targets) = (job.window, job.targets);
+        let (window, targets) = (job.window, job.computed());
+        let job = cx.jobs.get(id);
+        let compares = job.plan.steps.iter().enumerate().filter(|(_, step)| step.action == Action::Compare);
+        let differs = |(step, _): (usize, _)| job.differing.contains(&(step as u32));
+        // The targets are compared in their order.
+        let number = compares.map(differs).position(|differs| differs).expect("a comparison found this");
         let layout = cx.geometry.layout();
-        let unit = layout.units().find(|unit| targets.has(*unit)).expect("a repair has a target");
+        let unit = layout.units().filter(|unit| targets.has(*unit)).nth(number).expect("each is compared");
         let slot = layout.locate(window.stripe, unit).slot;
         match cx.roster.member_at(slot) {
             Some(member) => cx.signal(Signal::Unfaithful { member, repair: id }),
@@ -161,18 +167,21 @@ impl Stripes {
         self.end_stripe(cx, durable, logs, id, if gone { Ok(()) } else { Err(RequestError::Lost) });
     }
 
-    /// Adds the units that a repair could not read to its targets. Returns whether there were any.
+    /// Units that a repair could not read are computed as well, if enough is left for that. Returns
+    /// whether the repair goes on in this way. (Where parity is logged, other check units may lack
+    /// records.)
     pub(crate) fn repair_more(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) -> bool {
-        let stripe = cx.jobs.stripe(id).window.stripe;
-        let layout = cx.geometry.layout();
-        let copies = cx.geometry.keeps_copies();
-        let slots = failures.iter().filter_map(|failure| cx.roster.slot_of(failure.member));
-        let units: Vec<Unit> = slots
-            .filter_map(|slot| layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot))
-            .collect();
-        let targets = &mut cx.jobs.stripe(id).targets;
-        let more = units.iter().any(|unit| !targets.has(*unit));
-        units.into_iter().for_each(|unit| targets.insert(unit));
-        copies && more
+        let job = cx.jobs.stripe(id);
+        let (stripe, had) = (job.window.stripe, job.computed());
+        let unreadable = cx.units_of(stripe, failures);
+        let wanted = had.or(unreadable);
+        let view = cx.roster.view(&cx.geometry, stripe);
+        let parity = !cx.geometry.keeps_copies();
+        if wanted == had || parity && (cx.geometry.is_logged() || view.computable(wanted) != wanted) {
+            return false;
+        }
+        let job = cx.jobs.stripe(id);
+        job.beside = job.beside.or(unreadable.without(job.targets));
+        true
     }
 }

@@ -97,6 +97,7 @@ impl Stripes {
             holdings: Holdings { memory, lock: false, region: false, parity: false },
             logging: Logging::default(),
             targets,
+            beside: UnitSet::NONE,
             attempts: 0,
             wrote: false,
             repairing: false,

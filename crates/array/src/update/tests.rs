@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use parlour_units::{Instant, Sector, Sectors};
 
-use crate::organization::{Consistency, Copies, LayoutChoice, NAMED, NamedOrganization, Organization};
+use crate::organization::{Consistency, LayoutChoice, NAMED, NamedOrganization, Organization};
 use crate::{
     Action, Array, Assembly, Banks, Candidate, Class, CommitLogContent, Creation, Effect, ExplainedOperation,
     Explanation, Geometry, Identity, Image, LogCreation, MemberInfo, NewArray, Opening, Operation, Outcome,
@@ -40,14 +40,10 @@ fn identity(number: u8) -> Identity {
 }
 
 fn geometry(row: &NamedOrganization, consistency: Consistency) -> Geometry {
-    let copies = match row.copies {
-        Copies::One => 1,
-        Copies::Two => 2,
-        Copies::Members => MEMBERS,
-    };
+    let checks = row.checks.of(MEMBERS);
     let creation = Creation {
         organization: row.organization,
-        copies,
+        checks,
         members: MEMBERS,
         groups: 1,
         unit: Sectors::new(UNIT),

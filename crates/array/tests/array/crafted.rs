@@ -16,7 +16,7 @@ const MEMBER: Sectors = Sectors::new(21 * 2_048);
 fn creation(name: &str, members: u16, consistency: Consistency) -> Creation {
     Creation {
         organization: Organization::named(name).expect("a known organization").organization,
-        copies: 2,
+        checks: 1,
         members,
         groups: 1,
         unit: Sectors::new(128),
@@ -156,8 +156,8 @@ fn members_groups_and_copies_that_cannot_be_are_refused_by_name() {
         assert_eq!(refused(&good, |it| it.layout.groups = groups), "groups");
     }
     assert_eq!(refused(&of("raid5"), |it| it.layout.groups = u16::MAX), "members of a group");
-    for copies in [0, 1, 3, u16::MAX] {
-        assert_eq!(refused(&good, |it| it.copies = copies), "copies");
+    for checks in [0, 2, u16::MAX - 1] {
+        assert_eq!(refused(&good, |it| it.checks = checks), "check units");
     }
 }
 

@@ -8,7 +8,7 @@ use parlour_units::Sectors;
 fn creation(name: &str) -> Creation {
     Creation {
         organization: Organization::named(name).expect("a known organization").organization,
-        copies: 2,
+        checks: 1,
         members: 6,
         groups: 1,
         unit: Sectors::new(128),
@@ -27,9 +27,9 @@ fn logged(log: LogCreation) -> Result<Geometry, CreationError> {
 /// impossible.
 #[test]
 fn a_single_copy_is_none() {
-    for (name, copies) in [("raid10", 1), ("raid10", 0), ("raid10-far", 1), ("raid01", 1), ("raid1", 1)] {
-        let refused = Geometry::create(&Creation { copies, ..creation(name) });
-        assert_eq!(refused.expect_err(name), CreationError::TooFewCopies(copies));
+    for name in ["raid10", "raid10-far", "raid01", "raid1"] {
+        let refused = Geometry::create(&Creation { checks: 0, ..creation(name) });
+        assert_eq!(refused.expect_err(name), CreationError::TooFewCopies(1));
     }
 }
 
@@ -54,11 +54,11 @@ fn floating_is_refused_where_cylinders_are_not_known_or_do_not_fit() {
 #[test]
 fn each_far_copy_has_room_for_a_unit_at_least() {
     let (name, unit) = ("raid10-far", Sectors::new(1 << 20));
-    let refused = Geometry::create(&Creation { copies: 2, unit, ..creation(name) });
+    let refused = Geometry::create(&Creation { checks: 1, unit, ..creation(name) });
     assert!(matches!(refused.expect_err(name), CreationError::UnitTooLarge { .. }));
     let unit = Sectors::new((1 << 20) - 4_096);
     let geometry =
-        Geometry::create(&Creation { copies: 2, unit, ..creation(name) }).expect("a possible array");
+        Geometry::create(&Creation { checks: 1, unit, ..creation(name) }).expect("a possible array");
     assert!(geometry.stored().is_sound());
     let mut unsound = *geometry.stored();
     unsound.layout.length = unit.get() * 2 - 1;

@@ -1,6 +1,6 @@
 //! The parameters of an array under test.
 
-use parlour_array::organization::{Consistency, Copies, Organization};
+use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Creation, Cylinder, Geometry, LogCreation, Simulated, StoredGeometry, Tuning};
 use parlour_units::Sectors;
 
@@ -8,7 +8,7 @@ use parlour_units::Sectors;
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub organization: Organization,
-    pub copies: u16,
+    pub checks: u16,
     pub members: u16,
     pub groups: u16,
     pub unit: u64,
@@ -29,14 +29,10 @@ pub struct Setup {
 impl Setup {
     pub fn named(name: &str, members: u16) -> Setup {
         let row = Organization::named(name).expect("a known organization");
-        let copies = match row.copies {
-            Copies::One => 1,
-            Copies::Two => 2,
-            Copies::Members => members,
-        };
+        let checks = row.checks.of(members);
         Setup {
             organization: row.organization,
-            copies,
+            checks,
             members,
             groups: 1,
             unit: 16,
@@ -72,7 +68,7 @@ impl Setup {
     pub fn creation(&self) -> Creation {
         Creation {
             organization: self.organization,
-            copies: self.copies,
+            checks: self.checks,
             members: self.members,
             groups: self.groups,
             unit: Sectors::new(self.unit),

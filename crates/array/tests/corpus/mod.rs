@@ -6,7 +6,7 @@
 //! or of a plan shows with every driver.
 #![allow(dead_code, unreachable_pub, reason = "each world uses a part of it")]
 
-use parlour_array::organization::{Consistency, Copies, LayoutChoice, NamedOrganization, Organization};
+use parlour_array::organization::{Consistency, LayoutChoice, NamedOrganization, Organization};
 use parlour_array::{Creation, Geometry, LogCreation};
 use parlour_units::{Sectors, Slot};
 use serde::Deserialize;
@@ -115,11 +115,7 @@ impl Case {
     /// The table's row, with the case's own layout.
     pub fn organization(&self) -> (Organization, u16) {
         let row: &NamedOrganization = Organization::named(&self.organization).expect("a known organization");
-        let copies = match row.copies {
-            Copies::One => 1,
-            Copies::Two => 2,
-            Copies::Members => self.members,
-        };
+        let checks = row.checks.of(self.members);
         let mut organization = row.organization;
         if let Some(layout) = &self.layout {
             let known = LayoutChoice::ALL.iter().find(|choice| format!("{choice:?}") == *layout);
@@ -129,7 +125,7 @@ impl Case {
         if organization.code == parlour_array::organization::Code::Copy {
             organization.read = parlour_array::organization::ReadChoice::RoundRobin;
         }
-        (organization, copies)
+        (organization, checks)
     }
 
     /// The wishes for the logs.
@@ -150,10 +146,10 @@ impl Case {
 
     /// The array's shape.
     pub fn geometry(&self) -> Geometry {
-        let (organization, copies) = self.organization();
+        let (organization, checks) = self.organization();
         Geometry::create(&Creation {
             organization,
-            copies,
+            checks,
             members: self.members,
             groups: self.groups,
             unit: Sectors::new(self.unit),

@@ -112,7 +112,7 @@ pub(crate) fn request(
     let count = u16::try_from(members.len()).unwrap_or(u16::MAX);
     Ok(CreateRequest {
         organization,
-        copies: settings.copies(count)?,
+        checks: settings.checks(count)?,
         groups: settings.groups(),
         unit: settings.unit().bytes(),
         block: settings.block.map(Size::bytes),

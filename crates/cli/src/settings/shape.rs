@@ -65,7 +65,7 @@ impl ShapeOptions {
         let organization = self.organization.organization()?;
         Ok(Geometry::create(&Creation {
             organization,
-            copies: self.organization.copies(members)?,
+            checks: self.organization.checks(members)?,
             members,
             groups: self.organization.groups(),
             unit: self.organization.unit().sectors(),
@@ -85,6 +85,7 @@ impl ShapeOptions {
             || organization.rotation.is_some()
             || organization.read.is_some()
             || organization.copies.is_some()
+            || organization.tolerance.is_some()
             || organization.groups.is_some()
             || organization.unit.is_some()
             || organization.block.is_some()

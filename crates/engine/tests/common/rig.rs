@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use parlour_array::organization::{Consistency, Copies, NamedOrganization};
+use parlour_array::organization::{Consistency, NamedOrganization};
 use parlour_array::{LogCreation, Operation, Tuning};
 use parlour_engine::control::{self, Request};
 use parlour_engine::recorder::Recorder;
@@ -34,11 +34,7 @@ pub(crate) fn request(named: &NamedOrganization, members: &[PathBuf]) -> CreateR
         journals: Vec::new(),
         members: members.to_vec(),
         organization: named.organization,
-        copies: match named.copies {
-            Copies::One => 1,
-            Copies::Two => 2,
-            Copies::Members => members.len() as u16,
-        },
+        checks: named.checks.of(members.len() as u16),
         groups: 1,
         unit: Bytes::kib(16),
         block: None,

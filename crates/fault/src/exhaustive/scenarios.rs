@@ -7,7 +7,7 @@ use parlour_array::{Creation, Geometry, LogCreation, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
 use crate::coverage::Fault;
-use crate::options::{Load, Options, copies, cylinder};
+use crate::options::{Load, Options, cylinder};
 use crate::request::{Ask, Range};
 use crate::script::{Event, Return, Script, What};
 
@@ -403,7 +403,7 @@ impl Subject {
     fn creation(&self, block: u64) -> Creation {
         Creation {
             organization: self.organization.organization,
-            copies: copies(self.organization, self.members),
+            checks: self.organization.checks.of(self.members),
             members: self.members,
             groups: 1,
             unit: Sectors::new(UNIT * block),

@@ -134,7 +134,7 @@ impl Setup {
         let block = self.array.block.map_or(BLOCK, Size::sectors);
         let creation = Creation {
             organization,
-            copies: self.array.copies(members)?,
+            checks: self.array.checks(members)?,
             members,
             groups: self.array.groups(),
             unit: self.array.unit().sectors(),

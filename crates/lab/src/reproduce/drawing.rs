@@ -32,7 +32,7 @@ pub fn array(
 ) -> Result<Geometry, EvidenceError> {
     let creation = Creation {
         organization: settings.organization().map_err(EvidenceError::model)?,
-        copies: settings.copies(members).map_err(EvidenceError::model)?,
+        checks: settings.checks(members).map_err(EvidenceError::model)?,
         members,
         groups: settings.groups(),
         unit: settings.unit().sectors(),

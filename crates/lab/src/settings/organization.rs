@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use parlour_array::StoredGeometry;
 use parlour_array::layout::Rotation;
 use parlour_array::organization::{
-    Consistency, Copies, NAMED, NamedOrganization, Organization, ReadChoice, RefusedCombination,
+    Checks, Consistency, NAMED, NamedOrganization, Organization, ReadChoice, RefusedCombination,
     UnknownOrganization,
 };
 use parlour_units::Sectors;
@@ -19,11 +19,12 @@ use crate::fill;
 #[command(next_help_heading = "Organization")]
 #[serde(rename_all = "kebab-case", default)]
 pub struct OrganizationSettings {
-    /// simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5 or parity-logging
+    /// simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5, raid6 or
+    /// parity-logging
     /// [default: parity-logging]
     #[arg(long, short = 'o', value_name = "NAME")]
     pub organization: Option<String>,
-    /// How parity moves over the members (raid5) [default: left-symmetric]
+    /// How parity moves over the members (raid5, raid6) [default: left-symmetric]
     #[arg(long, value_name = "HOW")]
     pub rotation: Option<RotationName>,
     /// Which copy answers a read (raid1, raid01, raid10, …) [default: shortest-queue; primary where
@@ -33,6 +34,10 @@ pub struct OrganizationSettings {
     /// Copies of each unit (raid01, raid10, raid10-far) [default: 2]
     #[arg(long, value_name = "COUNT")]
     pub copies: Option<u16>,
+    /// Members that may be lost without loss of data: raid10 keeps a copy more, raid4, raid5 and
+    /// raid6 have so many parities, at most 4 [default: 2 for raid6, 1 for others]
+    #[arg(long, value_name = "COUNT", conflicts_with = "copies")]
+    pub tolerance: Option<u16>,
     /// Parity groups side by side: 3 groups of 24 members are 3 × (7+1) [default: 1]
     #[arg(long, value_name = "COUNT")]
     pub groups: Option<u16>,
@@ -43,7 +48,8 @@ pub struct OrganizationSettings {
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Size>,
     /// What keeps data and parity consistent after a crash, for organizations with parity
-    /// [default: journal for parity-logging, bitmap for others]
+    /// [default: journal for parity-logging and where several members may be lost, bitmap for
+    /// others]
     #[arg(long, value_name = "HOW")]
     pub consistency: Option<ConsistencyName>,
 }
@@ -103,11 +109,20 @@ pub enum SettingError {
     #[error(transparent)]
     Unknown(#[from] UnknownOrganization),
     /// The organization's parity does not rotate.
-    #[error("--rotation is for raid5; {0} has one place for its parity, or none")]
+    #[error("--rotation is for raid5 and raid6; {0} has one place for its parity, or none")]
     Rotation(&'static str),
     /// The organization determines the number of copies itself.
     #[error("--copies is for raid01, raid10 and raid10-far; {0} says itself how many copies it keeps")]
     Copies(&'static str),
+    /// The organization determines the number of members that may be lost.
+    #[error(
+        "--tolerance is for organizations that may have more copies or parities: raid01, raid10, raid10-far, raid4, raid5 and \
+         raid6; {0} says itself how many members may be lost"
+    )]
+    Tolerance(&'static str),
+    /// Both say how many members may be lost.
+    #[error("copies and tolerance say the same in two ways; give one of them")]
+    CopiesAndTolerance,
     /// The policy for reads does not suit the organization.
     #[error("--read {read} is not for {organization}: {reason}")]
     Read {
@@ -123,7 +138,7 @@ pub enum SettingError {
     NoLog(&'static str),
     /// The organization has no parity in a place of its own, so it cannot have a journal.
     #[error(
-        "--consistency journal is for organizations with parity, and {0} has none that stays in its place; use raid4, raid5 or \
+        "--consistency journal is for organizations with parity, and {0} has none that stays in its place; use raid4, raid5, raid6 or \
          parity-logging, or leave the option away"
     )]
     Consistency(&'static str),
@@ -136,7 +151,7 @@ impl OrganizationSettings {
     /// Fills in what these settings leave open from those of a file.
     #[must_use]
     pub fn or(self, file: Self) -> Self {
-        fill!(self, file, [organization, rotation, read, copies, groups, unit, block, consistency])
+        fill!(self, file, [organization, rotation, read, copies, tolerance, groups, unit, block, consistency])
     }
 
     /// Returns the organization: the row of the table, with the settings that differ from it.
@@ -161,17 +176,23 @@ impl OrganizationSettings {
         Ok(organization)
     }
 
-    /// Returns the number of copies of each unit of an array of `members`.
+    /// Returns the number of check units of each stripe of an array of `members`: copies beside the
+    /// first, or parities.
     ///
     /// # Errors
-    /// The number of copies is set, but the organization determines it itself.
-    pub fn copies(&self, members: u16) -> Result<u16, SettingError> {
+    /// The number is set, but the organization determines it itself.
+    pub fn checks(&self, members: u16) -> Result<u16, SettingError> {
         let row = self.row()?;
-        match (row.copies, self.copies) {
-            (Copies::Two, copies) => Ok(copies.unwrap_or(2)),
-            (_, Some(_)) => Err(SettingError::Copies(row.name)),
-            (Copies::One, None) => Ok(1),
-            (Copies::Members, None) => Ok(members),
+        let fixed = row.checks == Checks::Others || row.checks == Checks::Number(0);
+        match (self.copies, self.tolerance) {
+            (None, None) => Ok(row.checks.of(members)),
+            (Some(_), Some(_)) => Err(SettingError::CopiesAndTolerance),
+            (Some(_), None) if fixed || !row.organization.keeps_copies() => {
+                Err(SettingError::Copies(row.name))
+            }
+            (Some(copies), None) => Ok(copies.saturating_sub(1)),
+            (None, Some(_)) if fixed => Err(SettingError::Tolerance(row.name)),
+            (None, Some(tolerance)) => Ok(tolerance),
         }
     }
 
@@ -191,7 +212,9 @@ impl OrganizationSettings {
     /// The organization cannot have this consistency.
     pub fn consistency(&self) -> Result<Consistency, SettingError> {
         let row = self.row()?;
-        let usual = if row.organization.is_logged() { Consistency::Journal } else { Consistency::Bitmap };
+        let several = row.organization.keeps_parity() && self.checks(0)? > 1;
+        let journaled = row.organization.is_logged() || several;
+        let usual = if journaled { Consistency::Journal } else { Consistency::Bitmap };
         let consistency = self.consistency.map_or(usual, Consistency::from);
         match row.organization.takes(consistency) {
             true => Ok(consistency),

@@ -1,7 +1,7 @@
 //! Arrays for the tests of the simulator.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
-use parlour_array::organization::{Consistency, Copies, Organization};
+use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Creation, Geometry, LogCreation, Operation, Simulated, Tag, Tuning};
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue;
@@ -42,14 +42,10 @@ pub fn flat(service: Duration) -> Member {
 
 pub fn geometry(organization: &str, members: u16, length: Sectors) -> Geometry {
     let row = Organization::named(organization).unwrap();
-    let copies = match row.copies {
-        Copies::One => 1,
-        Copies::Two => 2,
-        Copies::Members => members,
-    };
+    let checks = row.checks.of(members);
     Geometry::create(&Creation {
         organization: row.organization,
-        copies,
+        checks,
         members,
         groups: 1,
         unit: Sectors::new(64),

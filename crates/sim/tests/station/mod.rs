@@ -25,7 +25,7 @@ pub(crate) fn station(service: Delay, units: u16, seed: u64) -> World {
     let row = Organization::named("simple").unwrap();
     let creation = Creation {
         organization: row.organization,
-        copies: 1,
+        checks: 1,
         members: 1,
         groups: 1,
         unit: Sectors::new(128),

@@ -29,7 +29,7 @@ pub(in crate::log) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> 
         loads.truncate(copies(cx, group));
         (group, loads)
     };
-    // A group with fewer members than an entry needs is the last choice.
+    // A group with fewer members than an entry needs is the last choice, but for an empty one.
     let rank = |(group, loads): &(u16, Vec<(bool, u32, u64, Slot)>)| {
         let any_full = loads.iter().any(|load| load.0);
         let on_devices = loads.iter().any(|(.., slot)| cx.geometry.is_for_journal(*slot));
@@ -41,7 +41,7 @@ pub(in crate::log) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> 
             (true, false) => 2,
         };
         let longest_queue = loads.iter().map(|load| load.1).max();
-        (lacking, any_full, choice, longest_queue)
+        (loads.is_empty(), lacking, any_full, choice, longest_queue)
     };
     let groups = (0..cx.geometry.commit_groups()).map(of_group);
     let best = groups.min_by_key(rank);

@@ -1,0 +1,177 @@
+//! Parity with several check units: any so many members may be lost at once, and a unit that cannot
+//! be read is computed from all that is left.
+
+mod common;
+
+use common::{Random, SEED, Setup, World, payload};
+use parlour_array::organization::Consistency;
+use parlour_array::{AdminError, LogCreation, Operation, Repair, RequestError};
+use parlour_units::{Slot, Stripe, Unit};
+
+/// RAID 6, RAID 4 with three check units, and RAID 5 with four, with both consistencies.
+fn setups() -> Vec<Setup> {
+    let of = |name: &str, members: u16, checks: u16| Setup { checks, ..Setup::named(name, members) };
+    let in_place = [of("raid6", 4, 2), of("raid6", 6, 2), of("raid4", 6, 3), of("raid5", 7, 4)];
+    let journal = |setup: &Setup| Setup { consistency: Consistency::Journal, ..setup.clone() };
+    in_place.iter().flat_map(|setup| [setup.clone(), journal(setup)]).collect()
+}
+
+/// An array with content, and the content.
+fn written(setup: &Setup, random: &mut Random) -> (World, Vec<u8>) {
+    let mut world = World::new(setup, SEED);
+    world.settle();
+    let content = payload(random, world.capacity());
+    assert_eq!(world.write_now(0, &content), Ok(()));
+    (world, content)
+}
+
+/// Writes and reads at random places, and compares.
+fn use_it(world: &mut World, content: &mut [u8], random: &mut Random) {
+    for _ in 0..100 {
+        let length = 1 + random.below(100);
+        let at = random.below(world.capacity() - length);
+        let range = at as usize * 512..(at + length) as usize * 512;
+        if random.below(2) == 0 {
+            let bytes = payload(random, length);
+            assert_eq!(world.write_now(at, &bytes), Ok(()), "{at}+{length}");
+            content[range].copy_from_slice(&bytes);
+        } else {
+            assert!(world.read_now(at, length).expect("it can be read") == content[range], "{at}+{length}");
+        }
+    }
+}
+
+fn fail(world: &mut World, slot: u16) -> Result<(), AdminError> {
+    let result = world.array.fail(world.now, Slot::new(slot));
+    world.drain();
+    result
+}
+
+fn state(world: &World, slot: u16) -> &'static str {
+    world.array.status().slot(slot).expect("it is a slot").state
+}
+
+fn all_fits(world: &mut World, content: &[u8]) {
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+    assert!(world.read_now(0, world.capacity()).expect("it can be read") == content);
+}
+
+/// The first sector of `unit` of the first stripe: its slot, and where it is on the member.
+fn first_sector(setup: &Setup, unit: u16) -> (u16, u64) {
+    let geometry = setup.geometry();
+    let place = geometry.layout().locate(Stripe::new(0), Unit::new(unit));
+    (place.slot.get(), (geometry.data_start() + place.at.from_start()).get())
+}
+
+/// All sets of `count` of the numbers below `of`.
+fn sets(of: u16, count: u16) -> Vec<Vec<u16>> {
+    let all = (0..1_u32 << of).filter(|set| set.count_ones() == u32::from(count));
+    all.map(|set| (0..of).filter(|slot| set >> slot & 1 == 1).collect()).collect()
+}
+
+#[test]
+fn any_set_of_as_many_members_as_there_are_check_units_is_lost_and_rebuilt() {
+    for setup in setups() {
+        for set in sets(setup.members, setup.checks) {
+            let random = &mut Random(SEED);
+            let (mut world, mut content) = written(&setup, random);
+            for slot in &set {
+                fail(&mut world, *slot).expect("it can be done without");
+                use_it(&mut world, &mut content, random);
+            }
+            let further = (0..setup.members).find(|slot| !set.contains(slot)).expect("data is left");
+            assert!(matches!(fail(&mut world, further), Err(AdminError::Needed(_))), "{set:?}");
+            set.iter().for_each(|slot| world.replace(*slot));
+            use_it(&mut world, &mut content, random);
+            world.settle();
+            all_fits(&mut world, &content);
+        }
+    }
+}
+
+#[test]
+fn members_that_are_lost_with_a_crash_are_done_without() {
+    let journal = setups().into_iter().filter(|setup| setup.consistency == Consistency::Journal);
+    for setup in journal {
+        for set in sets(setup.members, setup.checks) {
+            let random = &mut Random(SEED);
+            let (mut world, mut content) = written(&setup, random);
+            use_it(&mut world, &mut content, random);
+            assert_eq!(world.do_now(Operation::Flush, 0, 0, None).0, Ok(()));
+            set.iter().for_each(|slot| world.disk_at(*slot).dead = true);
+            let mut world = world.crash(false).expect("as many may be lost");
+            assert!(world.read_now(0, world.capacity()).expect("it can be read") == content, "{set:?}");
+        }
+    }
+}
+
+#[test]
+fn units_that_cannot_be_read_are_computed_from_all_that_is_left() {
+    for setup in setups() {
+        let width = setup.geometry().layout().width();
+        for set in sets(width, setup.checks) {
+            let (mut world, content) = written(&setup, &mut Random(SEED));
+            for unit in &set {
+                let (slot, at) = first_sector(&setup, *unit);
+                world.disk_at(slot).unreadable.insert(at);
+            }
+            assert!(world.read_now(0, world.capacity()).expect("it can be read") == content, "{set:?}");
+            let report = world.scrub(Repair::Nothing);
+            assert_eq!((report.mismatches, report.unreadable), (0, 0), "{set:?}");
+            assert!(world.disks.iter().all(|disk| disk.unreadable.is_empty()), "{set:?} are written again");
+        }
+    }
+}
+
+#[test]
+fn one_unit_more_costs_only_its_blocks() {
+    let setup = Setup::named("raid6", 6);
+    let (mut world, content) = written(&setup, &mut Random(SEED));
+    for unit in [0, 1, 2] {
+        let (slot, at) = first_sector(&setup, unit);
+        world.disk_at(slot).unreadable.insert(at);
+    }
+    let unit = setup.unit;
+    for lost in 0..3 {
+        assert_eq!(world.read_now(lost * unit, 1), Err(RequestError::Lost));
+        let rest = (lost * unit + 1) as usize * 512..(lost + 1) as usize * unit as usize * 512;
+        let bytes = world.read_now(lost * unit + 1, unit - 1).expect("the rest can be read");
+        assert!(bytes == content[rest]);
+    }
+    let rest = world.read_now(3 * unit, world.capacity() - 3 * unit).expect("the rest can be read");
+    assert!(rest == content[3 * unit as usize * 512..]);
+}
+
+/// Regression test. The member of the first unit was excluded, whichever did not keep its repair.
+#[test]
+fn a_repair_of_two_units_blames_the_member_that_does_not_keep_what_is_written() {
+    let setup = Setup::named("raid6", 6);
+    for (liar, other) in [(0, 1), (1, 0)] {
+        let (mut world, content) = written(&setup, &mut Random(SEED));
+        for unit in [0, 1] {
+            let (slot, at) = first_sector(&setup, unit);
+            world.disk_at(slot).unreadable.insert(at);
+        }
+        let (slot, at) = first_sector(&setup, liar);
+        world.disk_at(slot).worn.insert(at);
+        assert!(world.read_now(0, world.capacity()).expect("it can be read") == content);
+        let (of_other, _) = first_sector(&setup, other);
+        assert_eq!([slot, of_other].map(|slot| state(&world, slot)), ["failed", "active"]);
+    }
+}
+
+/// Regression test. Two members were rebuilt, and the entry that was to protect them went to the
+/// journal devices, of which there were none: the rebuilds never ended.
+#[test]
+fn an_entry_does_not_go_to_journal_devices_of_which_there_are_none() {
+    let raid6 = Setup { consistency: Consistency::Journal, ..Setup::named("raid6", 5) };
+    let log = LogCreation { journal_slots: Some(2), journal_copies: Some(1), ..raid6.log };
+    let (mut world, content) = written(&Setup { log, ..raid6 }, &mut Random(SEED));
+    for slot in [0, 1] {
+        fail(&mut world, slot).expect("it can be done without");
+    }
+    [0, 1].into_iter().for_each(|slot| world.replace(slot));
+    world.settle();
+    assert!((0..5).all(|slot| state(&world, slot) == "active"));
+    all_fits(&mut world, &content);
+}

@@ -46,7 +46,7 @@ impl Rig<'_> {
             Fault::Clone => self.is_sound() && !self.is_full() && self.can_do_without(slot),
             Fault::MetadataError => !self.is_full() && self.can_do_without(slot),
             Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite | Fault::DamagedMetadata => {
-                self.serves() && !self.is_opening() && self.is_whole() && self.can_do_without(slot)
+                self.serves() && !self.is_opening() && self.is_whole() && self.rests_beside(slot)
             }
             Fault::Rot => {
                 let ails = self.world.disks().iter().any(Disk::ails_in_writing)
@@ -94,35 +94,60 @@ impl Rig<'_> {
 
     /// Whether the other members alone can supply all data of the member in `slot`.
     fn can_do_without(&self, slot: u16) -> bool {
-        let layout = self.geometry.layout();
-        let for_journal = |slot: u16| self.geometry.is_for_journal(Slot::new(slot));
-        // Journal devices hold entries together. If an entry stands on no more than may be lost,
-        // what was under way is resynced after a crash with their loss, from all members.
-        let apart = self.geometry.journal_copies() > self.geometry.fault_tolerance();
-        let shares = |other: &u16| match (for_journal(slot), for_journal(*other)) {
-            (true, true) => true,
-            (false, false) => layout.share_stripes(Slot::new(slot), Slot::new(*other)),
-            _ => !apart,
-        };
-        let slots = self.geometry.slots().map(Slot::get);
-        let peers = slots.filter(|other| *other != slot && shares(other));
-        let weak = peers.filter(|other| self.is_weak(*other)).count();
+        let weak = self.weak_peers(slot).count();
         // A copy is complete by itself. With the journal, records are redone after a crash, so the
         // lost member leaves no region unsynced.
         let synced = self.geometry.keeps_copies() || !self.is_unsynced();
-        weak < usize::from(self.geometry.fault_tolerance()) && synced
+        weak < usize::from(self.geometry.fault_tolerance())
+            && synced
+            && !self.weak_peers(slot).any(|other| self.misleads(other))
+            && self.entries_remain_without(slot)
+    }
+
+    /// Whether all that shares stripes with `slot` is well, so that something there may silently
+    /// become wrong. (What is computed from it is wrong too, however much else is left.)
+    fn rests_beside(&self, slot: u16) -> bool {
+        self.can_do_without(slot) && self.weak_peers(slot).next().is_none()
+    }
+
+    /// The other slots that hold units of the same stripes, or entries, and are weak.
+    fn weak_peers(&self, slot: u16) -> impl Iterator<Item = u16> + '_ {
+        let layout = self.geometry.layout();
+        let for_journal = |slot: u16| self.geometry.is_for_journal(Slot::new(slot));
+        let shares = move |other: u16| match (for_journal(slot), for_journal(other)) {
+            (true, true) => true,
+            (false, false) => layout.share_stripes(Slot::new(slot), Slot::new(other)),
+            _ => false,
+        };
+        let slots = self.geometry.slots().map(Slot::get);
+        slots.filter(move |other| *other != slot && shares(*other) && self.is_weak(*other))
+    }
+
+    /// Whether journal devices keep a copy of each entry, or no member is weak: what was under way
+    /// is resynced after a crash that costs all copies of an entry, from all members.
+    fn entries_remain_without(&self, slot: u16) -> bool {
+        let weak = |other: &Slot| other.get() == slot || self.is_weak(other.get());
+        let weak = self.geometry.slots().filter(weak);
+        let (journals, members): (Vec<Slot>, Vec<Slot>) =
+            weak.partition(|slot| self.geometry.is_for_journal(*slot));
+        members.is_empty() || journals.len() < usize::from(self.geometry.journal_copies())
+    }
+
+    /// Whether parity on the member in `slot` may be silently wrong: it stands in for nothing, and
+    /// what is computed from it is wrong.
+    fn misleads(&self, slot: u16) -> bool {
+        let armed = self.member(slot).is_some_and(Disk::is_armed);
+        armed || self.defects.stripes_with_wrong_parity().any(|stripe| self.holds_check(stripe, slot))
     }
 
     /// Whether some data on the member in `slot` cannot be read, or soon may not be.
     fn is_weak(&self, slot: u16) -> bool {
         let (disk, defects) = (self.disk_at(slot), &self.defects);
         let ails = disk.is_some_and(|disk| self.world.disk(disk).ails());
-        let wrong_parity =
-            || defects.stripes_with_wrong_parity().any(|stripe| self.holds_check(stripe, slot));
         ails || self.is_gone(slot)
             || defects.has_read_errors_on(disk)
             || defects.has_pending_damage(disk)
-            || wrong_parity()
+            || self.misleads(slot)
     }
 
     /// The disks of members of which any one may be lost in a power cut at this moment. Where the

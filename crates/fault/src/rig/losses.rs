@@ -168,18 +168,26 @@ impl Rig<'_> {
     /// Whether the data of `unit` of `stripe` at this column is unrecoverable: it cannot be
     /// computed from the units that can be read.
     fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
-        // A check unit that can be read determines what stood on a member that is gone. It does not
-        // if a write met blocks that it could not read, or had no space to be done as a whole.
         let check = !self.geometry.layout().is_data(unit) && !self.geometry.keeps_copies();
-        if check && !self.is_unreadable(stripe, unit, column) && !self.status().counters.out_of_space {
-            let unread = |other: Unit| !self.is_gone(self.place(stripe, other).0);
-            let mut terms = self.geometry.terms(unit).map(|(other, _)| other);
-            // Where a segment of the log is damaged, the check unit lacks its records, and does not
-            // determine what stood there either.
-            let lacks = self.geometry.layout().logs().is_some() && self.metadata_may_be_damaged();
-            return terms.any(|other| (lacks || unread(other)) && self.is_unreadable(stripe, other, column));
+        if check && self.is_doubtful(stripe, unit, column) {
+            return true;
         }
-        !self.geometry.can_compute(unit, |other| self.is_unreadable(stripe, other, column))
+        // A check unit that can be read determines what stood on a member that is gone.
+        let determines = check && !self.is_unreadable(stripe, unit, column);
+        !determines && !self.geometry.can_compute(unit, |other| self.is_unreadable(stripe, other, column))
+    }
+
+    /// Whether a check unit, though it can be read or computed, may not determine what stood on a
+    /// member that is gone: a write met blocks that it could not read, or had no space to be done
+    /// as a whole.
+    fn is_doubtful(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
+        let mut terms = self.geometry.terms(unit).map(|(other, _)| other);
+        // Where a segment of the log is damaged, the check unit lacks its records, and does not
+        // determine what stood there either.
+        let lacks = self.geometry.layout().logs().is_some() && self.metadata_may_be_damaged();
+        let in_part = lacks || self.status().counters.out_of_space;
+        let unread = |other: Unit| !self.is_gone(self.place(stripe, other).0);
+        terms.any(|other| (in_part || unread(other)) && self.is_unreadable(stripe, other, column))
     }
 
     /// Whether a unit cannot be read at this column, or could not be read before.

@@ -2,7 +2,7 @@
 //!
 //! The script is played once. At each moment, before and after every event, power is cut. Each
 //! choice of the writes that were not durable is then found on the members, and no member or any
-//! one member is lost. (Where nothing in the caches is lost, the process is also killed, which
+//! set of as many members as the array survives is lost. (Where nothing in the caches is lost, the process is also killed, which
 //! loses less.) Each such *case* is opened again and recovers. All its data is read, full
 //! redundancy is restored, and the oracle that checks seeds checks it too. In addition, each member
 //! dies or is replaced after each step of the script. If a scenario says so, all of this is
@@ -51,7 +51,7 @@ pub struct Tally {
     pub choices: u64,
     /// Subsets of whole writes that were not tried.
     pub untried: u64,
-    /// Choices, each with no member or any one member lost.
+    /// Choices, each with no member or any set of members lost.
     pub losses: u64,
     /// Those that were tried. The others were equal to an earlier one.
     pub cases: u64,
@@ -179,24 +179,25 @@ impl Check {
         }
     }
 
-    /// Tries one choice with no member lost, and with any one member lost.
+    /// Tries one choice with no member lost, and with each set of members that may be lost.
     fn lose(&mut self, before: &[Cut], index: usize, moment: &Moment, power: bool, kept: &Kept) {
         let found = moment.found(|index, sector| kept.finds(index, sector));
         let digests: Vec<u64> = found.iter().map(|disk| disk.digest(&self.key)).collect();
-        let lost = moment.expendable(power).iter().map(|lost| (Some(*lost), None));
+        let lost = moment.expendable(power).iter().map(|lost| (lost.clone(), None));
         // If an array opens unclean and degraded, a member that was lost at the cut before may be
         // present again.
         let opens = self.script.options().promises().opens_unclean_and_degraded;
-        let back = before.last().and_then(|cut| cut.lost).filter(|_| opens).map(|back| (None, Some(back)));
-        let fates: Vec<_> = [(None, None)].into_iter().chain(lost).chain(back).collect();
+        let gone = before.last().filter(|_| opens).map(|cut| cut.lost.clone()).unwrap_or_default();
+        let back = gone.into_iter().map(|back| (Vec::new(), Some(back)));
+        let fates: Vec<_> = [(Vec::new(), None)].into_iter().chain(lost).chain(back).collect();
         for (lost, back) in fates {
             let mut hash = DefaultHasher::new();
             // The number of cuts is part of the digest: the recovery from a second cut is not cut
             // again, so an equal state after a first cut must still be tried.
-            (moment.promised(power, lost.is_some()).digest(), moment.sessions(), before.len())
+            (moment.promised(power, !lost.is_empty()).digest(), moment.sessions(), before.len())
                 .hash(&mut hash);
             for (index, disk) in moment.disks().iter().enumerate() {
-                let dead = (disk.is_dead() && back != Some(index)) || lost == Some(index);
+                let dead = (disk.is_dead() && back != Some(index)) || lost.contains(&index);
                 (dead, disk.is_stale(), if dead { 0 } else { digests[index] }).hash(&mut hash);
             }
             self.outcome.tally.losses += 1;
@@ -228,7 +229,7 @@ impl Check {
 
     /// Makes each member die, or replaces it, after each of the `steps` steps.
     fn interrupt(&mut self, start: &Start<'_>, cuts: &[Cut], steps: u64) {
-        if cuts.iter().any(|cut| cut.lost.is_some()) {
+        if cuts.iter().any(|cut| !cut.lost.is_empty()) {
             return;
         }
         for steps in 1..=steps {
@@ -272,7 +273,7 @@ impl Check {
             };
             seen = run.seen();
             result?;
-            if matches!(start, Start::After(_, cut) if cut.lost.is_none()) && self.scenario.block > 1 {
+            if matches!(start, Start::After(_, cut) if cut.lost.is_empty()) && self.scenario.block > 1 {
                 run.rig().blocks_are_whole()?;
             }
             run.make_whole()?;
@@ -329,13 +330,11 @@ fn lengths(moment: &Moment) -> Vec<usize> {
 /// What a cut leaves of a moment.
 fn wreck(moment: &Moment, cut: &Cut) -> Wreck {
     let mut disks = moment.found(|index, sector| cut.kept.finds(index, sector));
-    if let Some(lost) = cut.lost {
-        disks[lost].die();
-    }
+    cut.lost.iter().for_each(|lost| disks[*lost].die());
     if let Some(back) = cut.back {
         disks[back].revive();
     }
-    let oracle = moment.promised(cut.power, cut.lost.is_some());
+    let oracle = moment.promised(cut.power, !cut.lost.is_empty());
     let cut_off = moment.cut_off().clone();
     Wreck { disks, oracle, cut_off, sessions: moment.sessions(), now: moment.now() }
 }
@@ -343,7 +342,7 @@ fn wreck(moment: &Moment, cut: &Cut) -> Wreck {
 /// With the journal, checks that a crash alone leaves all check units fitting.
 fn stays_whole(run: &Run<'_>, moment: &Moment, cut: &Cut) -> Result<(), Violation> {
     let rig = run.rig();
-    let promised = rig.promises.opens_unclean_and_degraded && moment.is_whole() && cut.lost.is_none();
+    let promised = rig.promises.opens_unclean_and_degraded && moment.is_whole() && cut.lost.is_empty();
     if promised && rig.is_unsynced() {
         return Err(Violation::NotWhole("nobody was missing, and parity is computed anew".into()));
     }

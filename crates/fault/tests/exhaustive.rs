@@ -86,6 +86,7 @@ fn no_cut_breaks_a_promise() {
         subject("raid5", Consistency::Journal, 3),
         write_back("parity-logging", 4),
         write_back("raid5", 3),
+        write_back("raid6", 4),
         in_place("in place in regions", LayoutChoice::Regions, 4),
         in_place("in place in cylinders", LayoutChoice::Cylinders, 3),
     ]);

@@ -18,9 +18,9 @@ pub(super) struct Cut {
     pub(super) power: bool,
     /// What is found of the writes that were not durable.
     pub(super) kept: Kept,
-    /// The disk that is lost in the same cut.
-    pub(super) lost: Option<usize>,
-    /// The disk that was lost in the cut before, and is present again.
+    /// The disks that are lost in the same cut.
+    pub(super) lost: Vec<usize>,
+    /// A disk that was lost in the cut before, and is present again.
     pub(super) back: Option<usize>,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = if self.power { "cut" } else { "kill" };
         write!(f, "{what}@{}({})", self.moment, self.kept)?;
-        self.lost.map_or(Ok(()), |lost| write!(f, "~{lost}"))?;
+        self.lost.iter().try_for_each(|lost| write!(f, "~{lost}"))?;
         self.back.map_or(Ok(()), |back| write!(f, "^{back}"))
     }
 }
@@ -159,8 +159,10 @@ impl FromStr for Case {
                 "cut" | "kill" => {
                     let (rest, back) =
                         rest.split_once('^').map_or((rest, None), |(rest, back)| (rest, Some(back)));
-                    let number = |text: Option<&str>| text.map(str::parse).transpose().map_err(|_| no());
-                    let (lost, back) = (number(whom)?, number(back)?);
+                    let number = |text: &str| text.parse::<usize>().map_err(|_| no());
+                    let lost = whom.into_iter().flat_map(|whom| whom.split('~')).map(number);
+                    let lost = lost.collect::<Result<Vec<usize>, NoTrial>>()?;
+                    let back = back.map(number).transpose()?;
                     let (moment, kept) = rest.split_once('(').ok_or_else(no)?;
                     case.cuts.push(Cut {
                         moment: moment.parse().map_err(|_| no())?,
@@ -197,6 +199,7 @@ mod tests {
             "",
             "cut@7(+-[01])~2",
             "kill@0()",
+            "cut@3(-)~0~2",
             "cut@1(+)~1,cut@12(--)^1",
             "dies@3~1",
             "cut@1()~0,replaced@5~2",

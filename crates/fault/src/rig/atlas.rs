@@ -150,12 +150,24 @@ impl Rig<'_> {
             || self.misleads(slot)
     }
 
-    /// The disks of members of which any one may be lost in a power cut at this moment. Where the
-    /// array does not promise this, it reports the loss when it is opened, and the oracle forgives
-    /// the data that the array reports as lost.
-    pub(crate) fn expendable(&self) -> Vec<usize> {
+    /// The sets of disks of members of which any one may be lost in a power cut at this moment:
+    /// those with a single disk first. Where the array does not promise this, it reports the loss
+    /// when it is opened, and the oracle forgives the data that the array reports as lost.
+    pub(crate) fn expendable(&self) -> Vec<Vec<usize>> {
         let sure = !self.promises.opens_unclean_and_degraded || !self.is_unsynced();
         let all = self.disks_if_all_there().filter(|_| sure && self.is_redundant());
-        all.unwrap_or_default()
+        let mut sets: Vec<Vec<usize>> = Vec::new();
+        let mut last = vec![Vec::new()];
+        for _ in 0..self.geometry.fault_tolerance() {
+            let more = |set: &Vec<usize>| {
+                let (set, behind) = (set.clone(), set.last().copied());
+                let further =
+                    all.iter().flatten().copied().filter(move |disk| behind.is_none_or(|last| *disk > last));
+                further.map(move |disk| [set.as_slice(), &[disk]].concat())
+            };
+            last = last.iter().flat_map(more).collect();
+            sets.extend(last.iter().cloned());
+        }
+        sets
     }
 }

@@ -186,19 +186,26 @@ impl Rig<'_> {
         // determine what stood there either.
         let lacks = self.geometry.layout().logs().is_some() && self.metadata_may_be_damaged();
         let in_part = lacks || self.status().counters.out_of_space;
-        let unread = |other: Unit| !self.is_gone(self.place(stripe, other).0);
-        terms.any(|other| (in_part || unread(other)) && self.is_unreadable(stripe, other, column))
+        terms.any(|other| {
+            in_part && self.is_unreadable(stripe, other, column) || self.is_unread(stripe, other, column)
+        })
     }
 
     /// Whether a unit cannot be read at this column, or could not be read before.
     fn is_unreadable(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
+        self.is_gone(self.place(stripe, unit).0) || self.is_unread(stripe, unit, column)
+    }
+
+    /// Whether a member that is there, or is being rebuilt, cannot read a unit at this column, or
+    /// could not before.
+    fn is_unread(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let block = self.geometry.block();
         let (slot, start) = self.place(stripe, unit);
         let at = start + column.round_down(block);
         // A transient error is reported by the access; the sector itself shows nothing.
-        let ails = self.member(slot).is_none_or(Disk::fails_next_read);
+        let ails = self.member(slot).is_some_and(Disk::fails_next_read);
         let sectors = at.get()..(at + block).get();
-        ails || self.is_gone(slot) || self.defects.has_read_errors_in(self.disk_at(slot), &sectors)
+        ails || self.defects.has_read_errors_in(self.disk_at(slot), &sectors)
     }
 }
 

@@ -37,7 +37,7 @@ impl Rig<'_> {
         let disks = self.world.disks();
         let liars: Vec<usize> = (0..disks.len()).filter(|disk| disks[*disk].has_lied()).collect();
         for liar in liars {
-            let found_out = power && self.expendable().contains(&liar);
+            let found_out = power && self.expendable().contains(&vec![liar]);
             if found_out {
                 self.count_fault(Fault::LyingFlush);
             }

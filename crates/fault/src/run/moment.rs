@@ -22,8 +22,8 @@ pub(crate) struct Moment {
     oracle: Oracle,
     /// The columns of stripes of which all data is being written.
     cut_off: BTreeSet<(Stripe, u64)>,
-    /// Disks of which the array promises to survive the loss of any one.
-    expendable: Vec<usize>,
+    /// Sets of disks of which the array promises to survive the loss of any one.
+    expendable: Vec<Vec<usize>>,
     /// All check units fit, as far as the array knows.
     synced: bool,
     /// In addition, all members are present, and all of this is recorded.
@@ -41,7 +41,7 @@ impl Moment {
         let loose = rig.world.loose();
         let disks: Vec<Disk> = rig.world.disks().iter().map(Disk::stable).collect();
         let mut expendable = rig.expendable();
-        expendable.retain(|disk| is_recorded_without(rig, &disks, *disk));
+        expendable.retain(|lost| is_recorded_without(rig, &disks, lost));
         let synced = !rig.is_unsynced();
         let mut hash = DefaultHasher::new();
         (rig.hosts.oracle().digest(), &expendable, synced).hash(&mut hash);
@@ -58,7 +58,8 @@ impl Moment {
             oracle: rig.hosts.oracle().clone(),
             cut_off: rig.cut_off_now(),
             synced,
-            whole: synced && expendable.len() == rig.status().slots().count(),
+            whole: synced
+                && expendable.iter().filter(|lost| lost.len() == 1).count() == rig.status().slots().count(),
             expendable,
             sessions: rig.world.sessions(),
             now: rig.now(),
@@ -82,10 +83,10 @@ impl Moment {
         &self.loose
     }
 
-    /// Disks of which the array promises to survive the loss of any one. Where copies may still
-    /// differ, data that was read from one member may be lost with that member only if `power` is
-    /// cut too.
-    pub(crate) fn expendable(&self, power: bool) -> &[usize] {
+    /// Sets of disks of which the array promises to survive the loss of any one. Where copies may
+    /// still differ, data that was read from one member may be lost with that member only if
+    /// `power` is cut too.
+    pub(crate) fn expendable(&self, power: bool) -> &[Vec<usize>] {
         if power || self.synced { &self.expendable } else { &[] }
     }
 
@@ -127,7 +128,7 @@ impl Moment {
         disks
     }
 
-    /// The promises after a cut, with a member lost if `loses`.
+    /// The promises after a cut, with members lost if `loses`.
     pub(crate) fn promised(&self, power: bool, loses: bool) -> Oracle {
         let mut oracle = self.oracle.clone();
         if loses {
@@ -140,10 +141,10 @@ impl Moment {
 
 /// Whether the other members record that all members except `lost` are whole. The array's state
 /// counts only when it is recorded.
-fn is_recorded_without(rig: &Rig<'_>, disks: &[Disk], lost: usize) -> bool {
-    let order: Vec<usize> = alive(disks).into_iter().filter(|disk| *disk != lost).collect();
+fn is_recorded_without(rig: &Rig<'_>, disks: &[Disk], lost: &[usize]) -> bool {
+    let order: Vec<usize> = alive(disks).into_iter().filter(|disk| !lost.contains(disk)).collect();
     let Ok(assembly) = assemble(disks, &order) else { return false };
     let map = newest_bitmap(disks, &assembly, &order);
     let synced = map.is_some_and(|map| map.resync.is_empty());
-    missing(&assembly) == 1 && (synced || !rig.promises.opens_unclean_and_degraded)
+    missing(&assembly) == lost.len() && (synced || !rig.promises.opens_unclean_and_degraded)
 }

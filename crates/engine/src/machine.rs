@@ -57,7 +57,7 @@ pub(crate) struct Machine {
     now: Instant,
     flights: Flights,
     /// Background effects, found while looking for foreground effects.
-    waiting: Vec<Effect>,
+    waiting: VecDeque<Effect>,
     /// The logs' long work, in the order in which the array issued it.
     long: VecDeque<Effect>,
     /// An effect and a completion that were polled only to find out whether there are any.
@@ -91,7 +91,7 @@ impl Machine {
             clock,
             now: Instant::ZERO,
             flights: Flights::new(patience),
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             long: VecDeque::new(),
             next_effect: None,
             next_completion: None,
@@ -262,7 +262,7 @@ impl Machine {
     pub(crate) fn run_background(&mut self) -> io::Result<()> {
         let mut begun = 0;
         while begun < BACKGROUND_BATCH
-            && let Some(effect) = self.waiting.pop().or_else(|| self.next_effect())
+            && let Some(effect) = self.waiting.pop_front().or_else(|| self.next_effect())
         {
             self.collect_released();
             begun += 1;
@@ -285,7 +285,7 @@ impl Machine {
     fn collect_foreground(&mut self, budget: &mut u64) {
         while let Some(effect) = self.next_effect() {
             if seam::priority(effect.class) == Priority::Background {
-                self.waiting.push(effect);
+                self.waiting.push_back(effect);
                 break;
             }
             if self.is_long(&effect) {

@@ -11,7 +11,8 @@ use tools::{Array, Row, fio, is_same, make_image, script, succeed, tool};
 /// Large enough for the usual sizes of logs and regions.
 const MEBIBYTES: u64 = 64;
 
-/// The member that fails.
+/// The member that fails;
+/// of RAID 6 also the next one but one.
 const FAILED: usize = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +25,17 @@ enum State {
 fn array(row: Row, state: State) -> Array {
     let array = Array::new(row, MEBIBYTES, "", "");
     if state == State::Degraded {
-        array.fail(FAILED);
+        fail(&array, row);
     }
     array
+}
+
+/// As many members fail as parity survives; of mirrors one.
+fn fail(array: &Array, row: Row) {
+    array.fail(FAILED);
+    if row.name == tools::RAID6.name {
+        array.fail(FAILED + 2);
+    }
 }
 
 fn export(array: &Array) -> Value {
@@ -80,7 +89,7 @@ fn nbdcopy_gives_back_what_it_took(row: Row, state: State) {
         // Data written before the failure of a member, and data written after it, must both be read
         // back.
         if state == State::Degraded && seed == 1 {
-            array.fail(FAILED);
+            fail(&array, row);
         }
         copy(&array.uri(), "out");
         assert!(is_same(&array.bench.path("in"), &array.bench.path("out")), "image {seed}");
@@ -190,7 +199,7 @@ fn fio_verifies_what_it_wrote_at_random(row: Row, state: State) {
     let read = |status: &Value| status["counters"]["degraded_reads"].as_u64().expect("a number");
     let after = array.status();
     let degraded = read(&after) > read(&before);
-    let has_parity = matches!(row.name, "raid4" | "raid5" | "parity-logging");
+    let has_parity = matches!(row.name, "raid4" | "raid5" | "raid6" | "parity-logging");
     assert_eq!(
         degraded,
         state == State::Degraded && has_parity,
@@ -281,6 +290,9 @@ mod healthy {
     mod raid5 {
         clients!(RAID5, Healthy);
     }
+    mod raid6 {
+        clients!(RAID6, Healthy);
+    }
     mod parity_logging {
         clients!(PARITY_LOGGING, Healthy);
     }
@@ -313,6 +325,12 @@ mod with_one_member_failed {
     }
 }
 
+mod with_two_members_failed {
+    mod raid6 {
+        clients!(RAID6, Degraded);
+    }
+}
+
 #[test]
 fn the_table_has_no_organization_that_no_client_met() {
     let met = [
@@ -325,6 +343,7 @@ fn the_table_has_no_organization_that_no_client_met() {
         tools::RAID10_FAR,
         tools::RAID4,
         tools::RAID5,
+        tools::RAID6,
         tools::PARITY_LOGGING,
     ];
     let mut met: Vec<&str> = met.iter().map(|row| row.name).collect();

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tools::{
-    Array, PARITY_LOGGING, RAID1, RAID5, RAID10, Row, Talker, fio, is_same, make_image, script, succeed,
-    tool, until,
+    Array, PARITY_LOGGING, RAID1, RAID5, RAID6, RAID10, Row, Talker, fio, is_same, make_image, script,
+    succeed, tool, until,
 };
 
 const MEBIBYTES: u64 = 64;
@@ -112,22 +112,22 @@ fn lose(array: &Array, place: usize, wipe: bool) {
 
 #[test]
 fn a_killed_parity_log_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "", 5);
+    nothing_flushed_is_lost_with_members(PARITY_LOGGING, "", 5, 1);
 }
 
 #[test]
 fn a_killed_raid5_with_a_journal_that_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(RAID5, "--consistency journal", 5);
+    nothing_flushed_is_lost_with_members(RAID5, "--consistency journal", 5, 1);
 }
 
 #[test]
 fn a_killed_raid5_that_writes_through_and_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(RAID5, "--consistency journal --write-back 0", 5);
+    nothing_flushed_is_lost_with_members(RAID5, "--consistency journal --write-back 0", 5, 1);
 }
 
 #[test]
 fn a_killed_array_that_writes_through_and_loses_a_member_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, "--write-back 0", 5);
+    nothing_flushed_is_lost_with_members(PARITY_LOGGING, "--write-back 0", 5, 1);
 }
 
 /// In slots behind those of the five members.
@@ -135,39 +135,49 @@ const DEVICES: &str = "--journal member5 --journal member6";
 
 #[test]
 fn a_killed_array_that_loses_a_member_or_a_journal_device_as_well_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, DEVICES, 7);
+    nothing_flushed_is_lost_with_members(PARITY_LOGGING, DEVICES, 7, 1);
 }
 
 #[test]
 fn a_killed_array_that_writes_through_with_devices_and_loses_one_loses_nothing_that_was_flushed() {
-    nothing_flushed_is_lost_with_a_member(PARITY_LOGGING, &format!("--write-back 0 {DEVICES}"), 7);
+    nothing_flushed_is_lost_with_members(PARITY_LOGGING, &format!("--write-back 0 {DEVICES}"), 7, 1);
 }
 
-/// The environment variable PARLOUR_ROUNDS sets the number of rounds.
-fn nothing_flushed_is_lost_with_a_member(row: Row, create: &str, slots: usize) {
+#[test]
+fn a_killed_raid6_that_loses_two_members_as_well_loses_nothing_that_was_flushed() {
+    nothing_flushed_is_lost_with_members(RAID6, "", 5, 2);
+}
+
+/// Each time that the server is killed, so many members are lost. The environment variable
+/// PARLOUR_ROUNDS sets the number of rounds.
+fn nothing_flushed_is_lost_with_members(row: Row, create: &str, slots: usize, lost: usize) {
     let told = std::env::var("PARLOUR_ROUNDS").ok().map(|rounds| rounds.parse().expect("a number"));
     let mut array = Array::new(row, MEBIBYTES, create, THREADS);
     for round in 1..=told.unwrap_or(LOSSES) {
         write_until_killed(&mut array, round, 5 + round % 16);
-        let (place, wipe) = (round * 3 % slots, round % 2 == 0);
-        lose(&array, place, wipe);
+        let wipe = round % 2 == 0;
+        let places: Vec<usize> = (0..lost).map(|lost| (round * 3 + lost * 2) % slots).collect();
+        places.iter().for_each(|place| lose(&array, *place, wipe));
         let io = if round % 3 == 0 { URING } else { THREADS };
         // The array opens without force.
         serve_again(&mut array, io);
-        assert_eq!(Array::state(&array.status(), place), "failed");
+        let has_failed = |array: &Array, place: usize| Array::state(&array.status(), place) == "failed";
+        assert!(places.iter().all(|place| has_failed(&array, *place)));
         check_without_a_member(&array);
-        if !wipe {
-            array.bench.files(&format!("member{place}"), MEBIBYTES);
+        let replace = |place: usize| format!("replace {place} member{place} --force -a .");
+        for place in &places {
+            if !wipe {
+                array.bench.files(&format!("member{place}"), MEBIBYTES);
+            }
+            array.bench.succeed(&replace(*place));
         }
-        let replace = format!("replace {place} member{place} --force -a .");
-        array.bench.succeed(&replace);
         if round % 4 == 0 {
             // Once more, during the rebuild.
             array.kill();
             serve_again(&mut array, io);
-            // The rebuild may not have been recorded yet.
-            if Array::state(&array.status(), place) == "failed" {
-                array.bench.succeed(&replace);
+            // The rebuilds may not have been recorded yet.
+            for place in places.iter().filter(|place| has_failed(&array, **place)) {
+                array.bench.succeed(&replace(*place));
             }
         }
         array.until_whole();

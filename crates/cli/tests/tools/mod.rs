@@ -162,6 +162,7 @@ pub(crate) const RAID1_FAR: Row = row("raid1-far", 3, true);
 pub(crate) const RAID10_FAR: Row = row("raid10-far", 4, true);
 pub(crate) const RAID4: Row = row("raid4", 4, true);
 pub(crate) const RAID5: Row = row("raid5", 5, true);
+pub(crate) const RAID6: Row = row("raid6", 5, true);
 pub(crate) const PARITY_LOGGING: Row = row("parity-logging", 5, true);
 
 /// An array that is served on a Unix socket.

@@ -25,7 +25,7 @@ pub(crate) fn station(service: Delay, units: u16, seed: u64) -> World {
     let row = Organization::named("simple").unwrap();
     let creation = Creation {
         organization: row.organization,
-        checks: 1,
+        checks: row.checks.of(1),
         members: 1,
         groups: 1,
         unit: Sectors::new(128),

@@ -14,11 +14,10 @@ fn an_unknown_organization_is_answered_with_the_nearest() {
 
 /// Regression test: the answer to `raid6` was "did you mean 'raid0'?".
 #[test]
-fn what_does_not_exist_yet_is_said_so_and_capitals_are_no_mistake() {
+fn what_others_call_it_is_answered_with_our_name_and_capitals_are_no_mistake() {
     let bench = Workbench::new();
-    let line = bench.refuse("create -o raid6 --size 64MiB a b c d", 2);
-    assert!(line.starts_with("parlour: 'raid6' does not exist yet: no organization with parity"), "{line}");
-    assert!(line.contains("raid1 with three members does") && !line.contains("did you mean"), "{line}");
+    let line = bench.refuse("create -o raidz2 --size 64MiB a b c d", 2);
+    assert!(line.starts_with("parlour: 'raidz2' is no organization; did you mean 'raid6'?"), "{line}");
     assert!(bench.succeed("layout -o RAID5 --rows 1").starts_with("raid5"));
     let created = bench.succeed("create -o Parity-Logging --size 8MiB a b c");
     assert!(created.contains("parity-logging"), "{created}");
@@ -249,12 +248,20 @@ fn settings_that_do_not_suit_the_organization_are_refused() {
         ("create -o raid5 --size 64MiB --read primary a b c", "--read primary is not for raid5"),
         ("create -o raid1 --size 64MiB --copies 2 a b c", "--copies is for raid01, raid10 and raid10-far"),
         (
+            "create -o raid1 --size 64MiB --tolerance 2 a b c",
+            "raid1 says itself how many members may be lost",
+        ),
+        ("create -o raid5 --size 64MiB --tolerance 5 a b c d e f g", "members that may be lost are 1 to 4"),
+        ("create -o raid6 --size 64MiB a b c", "3 members are too few: this organization needs at least 4"),
+        ("create --size 64MiB --tolerance 2 a b c d e", "a parity log stands on one member"),
+        ("create -o raid10 --size 64MiB --tolerance 2 --copies 3 a b c", "cannot be used with"),
+        (
             "create -o raid1 --size 64MiB --consistency journal a b c",
-            "and raid1 has none that stays in its place; use raid4, raid5 or parity-logging",
+            "and raid1 has none that stays in its place; use raid4, raid5, raid6 or parity-logging",
         ),
         (
             "create -o raid0 --size 64MiB --consistency journal a b c",
-            "and raid0 has none that stays in its place; use raid4, raid5 or parity-logging",
+            "and raid0 has none that stays in its place; use raid4, raid5, raid6 or parity-logging",
         ),
         (
             "create -o raid5 --size 64MiB --write-back 1MiB a b c",

@@ -2,12 +2,12 @@
 //!
 //! The script is played once. At each moment, before and after every event, power is cut. Each
 //! choice of the writes that were not durable is then found on the members, and no member or any
-//! set of as many members as the array survives is lost. (Where nothing in the caches is lost, the process is also killed, which
-//! loses less.) Each such *case* is opened again and recovers. All its data is read, full
-//! redundancy is restored, and the oracle that checks seeds checks it too. In addition, each member
-//! dies or is replaced after each step of the script. If a scenario says so, all of this is
-//! repeated in the recovery from each cut; a member that was lost at the first cut may be present
-//! again after the second.
+//! set of members that the array survives is lost. (Where nothing in the caches is lost, the
+//! process is also killed, which loses less.) Each such *case* is opened again and recovers. All
+//! its data is read, full redundancy is restored, and the oracle that checks seeds checks it too.
+//! In addition, each member dies or is replaced after each step of the script. If a scenario says
+//! so, all of this is repeated in the recovery from each cut; a member that was lost at the first
+//! cut may be present again after the second.
 //!
 //! Equal cases, with the same bytes on the remaining members and the same promises, are tried once.
 //! Not tried are: some subsets of writes where a cut leaves many, which are counted

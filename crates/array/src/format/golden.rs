@@ -25,7 +25,7 @@ const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);
 
 /// Each structure with something in each of its fields.
-fn structures() -> [(&'static str, Vec<u8>); 11] {
+fn structures() -> [(&'static str, Vec<u8>); 12] {
     [
         ("superblock", superblock().encode()),
         ("write-intent bitmap", map().encode(ARRAY, 4_096)),
@@ -38,6 +38,7 @@ fn structures() -> [(&'static str, Vec<u8>); 11] {
         ("superblock of an array with journal devices", with_journals().encode()),
         ("superblock of an array with lanes", with_lanes().encode()),
         ("superblock of an array with a longer bad-block log", with_a_longer_list().encode()),
+        ("superblock of an array with several parities", with_several_parities().encode()),
     ]
 }
 
@@ -167,6 +168,23 @@ fn with_a_longer_list() -> Superblock {
     let superblock = superblock();
     let geometry = StoredGeometry { bad_block_log: 512, ..superblock.geometry };
     Superblock { geometry, ..superblock }
+}
+
+/// (The table of members is that of the other arrays.)
+fn with_several_parities() -> Superblock {
+    let creation = Creation {
+        organization: Organization::named("raid6").expect("it is known").organization,
+        checks: 3,
+        members: 7,
+        groups: 1,
+        unit: Sectors::new(16),
+        block: BLOCK,
+        member_length: Sectors::new(1 << 17),
+        log: LogCreation { writes: Some(Sectors::ZERO), lanes: Some(1), ..LogCreation::default() },
+        consistency: Consistency::Journal,
+    };
+    let geometry = *Geometry::create(&creation).expect("a possible array").stored();
+    Superblock { geometry, ..superblock() }
 }
 
 fn with_lanes() -> Superblock {

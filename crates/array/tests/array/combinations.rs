@@ -1,5 +1,5 @@
-//! Layout × code × check units × update × read: each combination passes the corpus's random requests, or is
-//! refused with its reason.
+//! Layout × code × check units × update × read: each combination passes the corpus's random
+//! requests, or is refused with its reason.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The arrays of which there are images, and the state in which each was left.
 
 use parlour_array::Tuning;
-use parlour_array::organization::NAMED;
+use parlour_array::organization::{Consistency, NAMED};
 use parlour_units::Slot;
 
 use crate::common::{SEED, Setup, World};
@@ -54,6 +54,8 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
     let (logged, unlogged) = (Setup::logged(4), Setup::named("parity-logging", 4));
     all.extend([Left::Created, Left::Stopped, Left::Unclean].map(|left| scenario("logged", left, &logged)));
     all.push(scenario("parity-logging", Left::Unclean, &unlogged));
+    let journal = Setup { consistency: Consistency::Journal, ..Setup::named("raid6", 5) };
+    all.extend([Left::Degraded, Left::Unclean].map(|left| scenario("raid6-journal", left, &journal)));
     all.extend(
         [Left::Degraded, Left::Unclean].map(|left| scenario("raid5", left, &Setup::named("raid5", 4))),
     );

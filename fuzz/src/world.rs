@@ -358,7 +358,7 @@ impl World {
                     let sums = vec![sum; sectors as usize];
                     self.array.complete(self.now, effect.id, Outcome::Checksums(&sums));
                 }
-                Action::Xor | Action::Accumulate { .. } | Action::Compare => {
+                Action::Sum { .. } | Action::Compare => {
                     self.array.complete(self.now, effect.id, Outcome::Done);
                 }
                 _ => self.pending.push(effect),

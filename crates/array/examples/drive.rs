@@ -91,13 +91,10 @@ impl Driver {
                 Outcome::Done
             }
             (Action::Flush { .. }, Some(_)) => Outcome::Done,
-            (Action::Xor, _) => {
-                self.put(effect, &xor(&contents[1..]));
-                Outcome::Done
-            }
-            // The first part is both a source and where the result goes.
-            (Action::Accumulate { coefficient: 1 }, _) => {
-                self.put(effect, &xor(&contents));
+            // With one check unit all coefficients are 1. The first part is where the result goes;
+            // if the sum is added to it, it is a source too.
+            (Action::Sum { outputs: 1, adds }, _) => {
+                self.put(effect, &xor(&contents[usize::from(!adds)..]));
                 Outcome::Done
             }
             (_, None) => Outcome::Failed(Fault::Gone),

@@ -104,6 +104,14 @@ impl Array {
         self.slices(effect).0.iter().fold(Sectors::ZERO, |sum, slice| sum + slice.length)
     }
 
+    /// The coefficients of an [`Action::Sum`](crate::Action::Sum): by output, then by source.
+    ///
+    /// # Panics
+    /// If the effect is no sum, or was answered already.
+    pub fn coefficients(&self, effect: EffectId) -> &[u8] {
+        self.rooms.core.cx.coefficients(effect)
+    }
+
     /// The same parts as slices, and the metadata to which some of them refer.
     pub(crate) fn slices(&self, effect: EffectId) -> (&[Slice], &[u8]) {
         self.rooms.core.cx.slices(effect)

@@ -30,10 +30,12 @@ pub enum Content {
         /// Which copy, from 1.
         copy: u16,
     },
-    /// The parity of a stripe's data units.
+    /// A parity of a stripe's data units.
     Parity {
         /// The stripe.
         stripe: u64,
+        /// Which of its parities, from 0: P, Q, R, S.
+        check: u16,
         /// The first data unit that it protects.
         first: u64,
         /// The last data unit that it protects.
@@ -61,7 +63,8 @@ impl Content {
         } else if geometry.code().repeats(unit).is_some() {
             Content::Copy { number: first, copy: unit.get() }
         } else {
-            Content::Parity { stripe: stripe.get(), first, last: first + data_units - 1 }
+            let (stripe, check) = (stripe.get(), unit.get() - layout.data_units());
+            Content::Parity { stripe, check, first, last: first + data_units - 1 }
         }
     }
 
@@ -76,12 +79,17 @@ impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Content::Data { number } | Content::Copy { number, .. } => format!("D{number}"),
-            Content::Parity { first, last, .. } => format!("P{first}-{last}"),
+            Content::Parity { check, first, last, .. } => format!("{}{first}-{last}", parity_letter(*check)),
             Content::Log { region, .. } => format!("Log {region}"),
             Content::Unused => "-".to_owned(),
         };
         f.pad(&text)
     }
+}
+
+/// The letter for a parity: P, Q and so on.
+pub fn parity_letter(check: u16) -> char {
+    char::from(b'P' + (check % 10) as u8)
 }
 
 /// A run of one content on a member.

@@ -160,14 +160,15 @@ pub enum Action<M = Member> {
         /// The member.
         member: M,
     },
-    /// First slice = xor of all the others (zeroes if there are no others, a copy if there is one).
-    /// The first slice does not overlap the others.
-    Xor,
-    /// First slice += `coefficient` × each of the others, over GF(2⁸)
-    /// ([`galois`](parlour_codec::galois)): with 1, first slice ^= each of the others.
-    Accumulate {
-        /// What the others are multiplied by.
-        coefficient: u8,
+    /// Compute sums over GF(2⁸) ([`sums`](parlour_codec::sums)), one in each of the first `outputs`
+    /// slices: of all the other slices, each times its coefficient for this output
+    /// ([`Array::coefficients`](crate::Array::coefficients)). A coefficient of 1 is exclusive or.
+    /// With `adds` the sums are added to what the outputs hold. No output overlaps another slice.
+    Sum {
+        /// The number of outputs, at least 1.
+        outputs: u16,
+        /// Whether outputs keep what they hold.
+        adds: bool,
     },
     /// Compare the first slice with each of the others.
     Compare,
@@ -186,7 +187,7 @@ impl<M: Copy> Action<M> {
             | Action::Float { member, .. }
             | Action::Zero { member, .. }
             | Action::Flush { member } => Some(*member),
-            Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum => None,
+            Action::Sum { .. } | Action::Compare | Action::Checksum => None,
         }
     }
 
@@ -222,8 +223,7 @@ impl<M: Copy> Action<M> {
             }
             Action::Zero { member, at, length } => Action::Zero { member: name(member), at, length },
             Action::Flush { member } => Action::Flush { member: name(member) },
-            Action::Xor => Action::Xor,
-            Action::Accumulate { coefficient } => Action::Accumulate { coefficient },
+            Action::Sum { outputs, adds } => Action::Sum { outputs, adds },
             Action::Compare => Action::Compare,
             Action::Checksum => Action::Checksum,
         }

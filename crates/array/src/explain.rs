@@ -403,13 +403,13 @@ impl<'a> Case<'a> {
         // If no unit that would be written is there, the records are the last that is written.
         let last = plan.steps.last().map(|step| step.phase).max(plan.commit_before).unwrap_or(0);
         // Checksums belong to the committed records, and are mentioned there.
-        let shown = |step: &&Step| step.action != Action::Checksum;
+        let shown = |step: &Step| step.action != Action::Checksum;
         let mut phases: Vec<Vec<ExplainedStep>> = Vec::new();
         for phase in 0..=last {
             let commits = commit.filter(|_| plan.commit_before == Some(phase));
             phases.extend(commits.map(|copies| vec![ExplainedStep::Commit { copies }]));
-            let steps = plan.steps.iter().filter(|step| step.phase == phase).filter(shown);
-            phases.push(steps.map(|step| names.step(&plan, step)).collect());
+            let steps = plan.steps.iter().enumerate().filter(|(_, step)| step.phase == phase && shown(step));
+            phases.push(steps.flat_map(|(number, _)| names.steps(&plan, number)).collect());
         }
         phases.retain(|steps| !steps.is_empty());
         ExplainedPlan {

@@ -66,7 +66,10 @@ pub use array::Array;
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
 pub use buffer::{BufferId, Part, Slice};
 pub use columns::{Columns, Piece, Window};
-pub use draw::{Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units};
+pub use draw::{
+    Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units,
+    parity_letter,
+};
 pub use effect::{Action, Class, Effect, EffectId, Fault, Modify, Outcome};
 pub use explain::{
     ExplainError, ExplainedAccess, ExplainedEntry, ExplainedOperation, ExplainedPlan, ExplainedStep,

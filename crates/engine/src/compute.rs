@@ -1,38 +1,69 @@
 //! Arithmetic between buffers: check units, deltas and comparisons.
 //!
-//! The first part is the destination or the reference, the others are the sources. All parts have
-//! the same length. Nothing is allocated. The functions panic if parts overlap that must not, or if
-//! an access is filling a part: the plan is wrong, and would corrupt a check unit.
+//! All parts of a computation have the same length. Nothing is allocated. The functions panic if
+//! parts overlap that must not, or if an access is filling a part: the plan is wrong, and would
+//! corrupt a check unit.
 
-use parlour_codec::galois::multiply_into;
 use parlour_codec::sector::{SECTOR_BYTES, SectorKey};
+use parlour_codec::sums::{add_sums, sums_of};
 use parlour_codec::xor as codec;
 
 use crate::memory::{Buffer, Memory, Part};
+use crate::uring::Lease;
 
-/// The number of sources that the codec combines in one pass; a second pass adds the rest.
+/// The number of sources that the codec combines in one pass; further passes add the rest.
 const GROUP: usize = 16;
 
-/// Sets the first part to the exclusive or of the others. Without others it is zeroed; one other
-/// part is copied.
-///
-/// # Panics
-/// If there is no first part, lengths differ, or the first overlaps another.
-pub fn xor(memory: &mut Memory, parts: &[Part]) {
-    combine(memory, parts, codec::xor_of, codec::xor_into);
-}
+/// The greatest number of outputs of a sum: the check units of a stripe.
+const OUTPUTS: usize = 4;
 
-/// Adds each of the other parts, times `coefficient`, to the first part: over GF(2⁸), so that with
-/// 1 they are XORed into it.
+/// Sets each output to a sum of all sources over GF(2⁸), each times its coefficient: by output,
+/// then by source. With `adds` the sums are added to the outputs.
 ///
 /// # Panics
-/// As [`xor()`].
-pub fn accumulate(memory: &mut Memory, parts: &[Part], coefficient: u8) {
-    let add = |destination: &mut [u8], source: &[u8]| multiply_into(destination, source, coefficient);
-    let add_all = |destination: &mut [u8], sources: &[&[u8]]| {
-        sources.iter().for_each(|source| add(destination, source));
-    };
-    combine(memory, parts, add_all, add);
+/// If there are no outputs or more than 4, lengths differ, an output overlaps another part, or
+/// there is not one coefficient for each pair.
+pub fn sums(memory: &mut Memory, (outputs, sources): (&[Part], &[Part]), adds: bool, coefficients: &[u8]) {
+    let count = outputs.len();
+    assert!((1..=OUTPUTS).contains(&count), "a sum has one to four outputs");
+    assert_eq!(coefficients.len(), count * sources.len(), "there is a coefficient for each pair");
+    // While outputs are lent, a part that overlaps one is refused.
+    let mut leases: [Option<Lease>; OUTPUTS] = std::array::from_fn(|index| {
+        let output = outputs.get(index)?;
+        assert_eq!(output.length, outputs[0].length, "outputs have one length");
+        Some(memory.lend_mut(*output))
+    });
+    let mut adds = adds;
+    // Zeroes do not change a sum.
+    let mut rest = sources.iter().enumerate().filter(|(_, source)| {
+        assert_eq!(source.length, outputs[0].length, "parts to be combined have one length");
+        source.buffer != Buffer::Zeroes
+    });
+    loop {
+        let (mut group, mut factors, mut filled) = ([&[][..]; GROUP], [0; GROUP * OUTPUTS], 0);
+        let mut numbers = [0; GROUP];
+        for (index, source) in rest.by_ref().take(GROUP) {
+            (group[filled], numbers[filled]) = (memory.read(*source), index);
+            filled += 1;
+        }
+        // (The first pass is needed without sources too: it sets outputs to zeroes.)
+        if filled == 0 && adds {
+            break;
+        }
+        let pairs =
+            (0..count).flat_map(|output| numbers[..filled].iter().map(move |source| (output, *source)));
+        for (factor, (output, source)) in factors.iter_mut().zip(pairs) {
+            *factor = coefficients[output * sources.len() + source];
+        }
+        let mut bytes = leases.each_mut().map(|lease| match lease {
+            Some(lease) => lease.bytes_mut(),
+            None => &mut [],
+        });
+        let combine = if adds { add_sums } else { sums_of };
+        combine(&mut bytes[..count], &group[..filled], &factors[..count * filled]);
+        adds = true;
+    }
+    leases.into_iter().flatten().for_each(|lease| memory.give_back(lease));
 }
 
 /// Whether any part differs from the first.
@@ -66,36 +97,6 @@ fn differ(memory: &Memory, a: Part, b: Part) -> bool {
         (_, Buffer::Zeroes) => !codec::is_zero(memory.read(a)),
         _ => codec::first_difference(memory.read(a), memory.read(b)).is_some(),
     }
-}
-
-/// Applies `first` to the destination and the first group of sources, then `rest` to each of the
-/// remaining sources.
-fn combine(
-    memory: &mut Memory,
-    parts: &[Part],
-    first: impl FnOnce(&mut [u8], &[&[u8]]),
-    rest: impl Fn(&mut [u8], &[u8]),
-) {
-    let (destination, sources) = split(parts);
-    // While the destination is lent, a source that overlaps it is refused.
-    let mut lease = memory.lend_mut(destination);
-    let bytes = lease.bytes_mut();
-    let mut group: [&[u8]; GROUP] = [&[]; GROUP];
-    let mut filled = 0;
-    // Zeroes do not change the result.
-    let mut sources = sources.iter().filter(|source| {
-        assert_eq!(source.length, destination.length, "parts to be combined have one length");
-        source.buffer != Buffer::Zeroes
-    });
-    for (slot, source) in group.iter_mut().zip(sources.by_ref()) {
-        *slot = memory.read(*source);
-        filled += 1;
-    }
-    first(bytes, &group[..filled]);
-    for source in sources {
-        rest(bytes, memory.read(*source));
-    }
-    memory.give_back(lease);
 }
 
 fn split(parts: &[Part]) -> (Part, &[Part]) {
@@ -140,6 +141,11 @@ mod tests {
         (0..LENGTH).map(|i| sources.iter().fold(0, |sum, (n, start)| sum ^ value(*n, *start, i))).collect()
     }
 
+    /// Sets the first part to the exclusive or of the others.
+    fn xor(memory: &mut Memory, parts: &[Part]) {
+        sums(memory, parts.split_at(1), false, &vec![1; parts.len() - 1]);
+    }
+
     #[test]
     fn a_destination_becomes_the_sum_of_any_number_of_sources() {
         for count in [0, 1, 2, 15, 16, 17, 40] {
@@ -154,21 +160,39 @@ mod tests {
     #[test]
     fn sources_may_lie_in_the_destinations_buffer() {
         let mut memory = filled(2);
-        accumulate(&mut memory, &[part(0, LENGTH), part(0, 0), part(1, 0), ZEROES], 1);
+        let sources = [part(0, 0), part(1, 0), ZEROES];
+        sums(&mut memory, (&[part(0, LENGTH)], &sources), true, &[1, 1, 1]);
         assert_eq!(memory.read(part(0, LENGTH)), expected(&[(0, LENGTH), (0, 0), (1, 0)]));
     }
 
     #[test]
-    fn any_number_of_sources_is_multiplied_and_added() {
-        for count in [0, 1, 15, 16, 17, 40] {
-            let mut memory = filled(count + 1);
-            let parts: Vec<Part> = (0..=count).map(|number| part(number, 0)).collect();
-            accumulate(&mut memory, &parts, 0x1d);
-            let sources: Vec<_> = (1..=count).map(|number| (number, 0)).collect();
-            let sums = expected(&sources).into_iter().zip(expected(&[(0, 0)]));
-            // Multiplication distributes over addition.
-            let sums: Vec<u8> = sums.map(|(sum, before)| before ^ galois::product(0x1d, sum)).collect();
-            assert_eq!(memory.read(part(0, 0)), sums, "{count} sources");
+    fn any_number_of_sources_is_multiplied_and_summed_in_several_outputs() {
+        let factor = |output: usize, source: usize| ((output * 91 + source * 7) % 256) as u8;
+        for (outputs, count, adds) in [0, 1, 15, 16, 17, 40]
+            .into_iter()
+            .flat_map(|count| [(1, count, true), (4, count, false), (3, count, true)])
+        {
+            let mut memory = filled((outputs + count) as u32);
+            let of =
+                |from: usize, to: usize| (from..to).map(|number| part(number as u32, 0)).collect::<Vec<_>>();
+            let (to, mut from) = (of(0, outputs), of(outputs, outputs + count));
+            from.insert(count / 2, ZEROES);
+            let number = |source: usize| source - usize::from(source > count / 2);
+            let pairs = (0..outputs).flat_map(|output| (0..=count).map(move |source| (output, source)));
+            let coefficients: Vec<u8> =
+                pairs.map(|(output, source)| factor(output, number(source))).collect();
+            sums(&mut memory, (&to, &from), adds, &coefficients);
+            for output in 0..outputs {
+                let at = |i: usize| {
+                    let held = if adds { value(output as u32, 0, i) } else { 0 };
+                    let terms = (0..count).map(|source| {
+                        galois::product(factor(output, source), value((outputs + source) as u32, 0, i))
+                    });
+                    terms.fold(held, |sum, term| sum ^ term)
+                };
+                let sum: Vec<u8> = (0..LENGTH).map(at).collect();
+                assert!(memory.read(part(output as u32, 0)) == sum, "{output} of {outputs}, {count} sources");
+            }
         }
     }
 

@@ -334,9 +334,11 @@ impl Machine {
         }
         match Task::from(effect.action) {
             Task::Access(member, operation, range) => self.begin_access(effect, member, operation, range),
-            Task::Xor => self.compute(effect.id, Payload::xor),
-            Task::Accumulate(coefficient) => {
-                self.compute(effect.id, |payload| payload.accumulate(coefficient));
+            Task::Sum { outputs, adds } => {
+                self.payload.locate(&self.array, effect.id, None);
+                let coefficients = self.array.coefficients(effect.id);
+                self.payload.sum(outputs.into(), adds, coefficients);
+                self.array.complete(self.now, effect.id, Outcome::Done);
             }
             Task::Compare => self.compute(effect.id, Payload::compare),
             Task::Checksum => self.compute(effect.id, Payload::checksum),

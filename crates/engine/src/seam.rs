@@ -11,10 +11,8 @@ use crate::fault::{Failure, Fault};
 pub(crate) enum Task {
     /// An access of a member.
     Access(Member, Operation, (Sector, Sectors)),
-    /// [`compute::xor`](crate::compute::xor)
-    Xor,
-    /// [`compute::accumulate`](crate::compute::accumulate)
-    Accumulate(u8),
+    /// [`compute::sums`](crate::compute::sums) of so many outputs.
+    Sum { outputs: u16, adds: bool },
     /// [`compute::differs`](crate::compute::differs)
     Compare,
     /// [`compute::checksums`](crate::compute::checksums)
@@ -34,8 +32,7 @@ impl From<Action> for Task {
                 unreachable!("{member} reads and writes in two accesses, and so it was opened")
             }
             Action::Flush { member } => Task::Access(member, Operation::Flush, (Sector::ZERO, Sectors::ZERO)),
-            Action::Xor => Task::Xor,
-            Action::Accumulate { coefficient } => Task::Accumulate(coefficient),
+            Action::Sum { outputs, adds } => Task::Sum { outputs, adds },
             Action::Compare => Task::Compare,
             Action::Checksum => Task::Checksum,
         }

@@ -167,30 +167,41 @@ impl Payload {
         buffers(array, effect).for_each(|slice| {
             self.buffer(array, slice.buffer);
         });
+        if let Action::Sum { outputs, adds } = effect.action {
+            self.sum(array, effect, (outputs.into(), adds));
+            return true;
+        }
         let mut others = array.parts(effect.id);
-        let result = others.next().and_then(Part::buffer).expect("a computation names its result first");
-        let mut alike = true;
-        for index in 0..in_sectors(result).len() {
+        let result = others.next().and_then(Part::buffer).expect("a comparison names what it compares first");
+        let alike = |index: usize| {
             let mut others = others.clone().map(|part| part.buffer());
-            match effect.action {
-                Action::Compare => {
-                    let first = self.sector(result, index);
-                    alike &= others.all(|other| match other {
-                        None => is_zero(first.bytes()),
-                        Some(other) => first == self.sector(other, index),
-                    });
+            let first = self.sector(result, index);
+            others.all(|other| match other {
+                None => is_zero(first.bytes()),
+                Some(other) => first == self.sector(other, index),
+            })
+        };
+        (0..in_sectors(result).len()).all(alike)
+    }
+
+    /// Computes sums in the first `outputs` parts of an effect.
+    fn sum(&mut self, array: &Array, effect: Effect, (outputs, adds): (usize, bool)) {
+        let parts: Vec<Option<Slice>> = array.parts(effect.id).map(|part| part.buffer()).collect();
+        let coefficients = array.coefficients(effect.id);
+        let (outputs, sources) = parts.split_at(outputs);
+        for (output, factors) in outputs.iter().zip(coefficients.chunks(sources.len().max(1))) {
+            let output = output.expect("a sum is computed in a buffer");
+            let terms =
+                || sources.iter().zip(factors).filter_map(|(source, factor)| Some(((*source)?, *factor)));
+            let held = adds.then_some(output);
+            for index in 0..in_sectors(output).len() {
+                let ones = terms().filter(|(_, factor)| *factor == 1).map(|(source, _)| source);
+                self.add(output, held.into_iter().chain(ones), index);
+                for (source, factor) in terms().filter(|(_, factor)| *factor > 1) {
+                    self.multiply(output, std::iter::once(source), index, factor);
                 }
-                Action::Xor => self.add(result, others.flatten(), index),
-                Action::Accumulate { coefficient: 1 } => {
-                    self.add(result, std::iter::once(result).chain(others.flatten()), index);
-                }
-                Action::Accumulate { coefficient } => {
-                    self.multiply(result, others.flatten(), index, coefficient);
-                }
-                action => unreachable!("{action:?} is no computation"),
             }
         }
-        alike
     }
 
     /// Sets a sector of `result` to the XOR of the same sector of all `sources`.

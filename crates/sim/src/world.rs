@@ -513,7 +513,7 @@ impl World {
     fn begin(&mut self, volume: u16, effect: Effect) {
         let array = &mut self.volumes[usize::from(volume)].array;
         let length = match effect.action {
-            Action::Xor | Action::Accumulate { .. } | Action::Compare => {
+            Action::Sum { .. } | Action::Compare => {
                 return array.complete(self.now, effect.id, Outcome::Done);
             }
             Action::Checksum => {

@@ -235,6 +235,12 @@ impl Context {
         (&job.slices[spans.start as usize..spans.end as usize], &job.metadata)
     }
 
+    /// The coefficients of an effect that computes sums.
+    pub(crate) fn coefficients(&self, effect: EffectId) -> &[u8] {
+        let job = self.jobs.of_effect(effect).expect("coefficients are asked for before the answer");
+        self.jobs.get(job).plan.coefficients_of(effect.step())
+    }
+
     /// Releases the buffers that a plan took or held.
     pub(crate) fn release_buffers(&mut self, id: JobId) {
         let job = self.jobs.get_mut(id);

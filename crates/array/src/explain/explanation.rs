@@ -143,7 +143,7 @@ pub enum ExplainedStep {
     Compute {
         /// The result.
         result: String,
-        /// The result is the exclusive or of these.
+        /// The result is the exclusive or of these, some of which are multiples over GF(2⁸).
         sources: Vec<String>,
         /// The length of each.
         length: Bytes,

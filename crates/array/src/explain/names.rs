@@ -38,7 +38,21 @@ impl<'a> Names<'a> {
         Names { geometry, range, stripe, strategy: plan.strategy, scratch }
     }
 
-    pub(super) fn step(&mut self, plan: &Plan, step: &Step) -> ExplainedStep {
+    /// What step number `number` does. Sums of several outputs are as many computations.
+    pub(super) fn steps(&mut self, plan: &Plan, number: usize) -> Vec<ExplainedStep> {
+        let step = &plan.steps[number];
+        match step.action {
+            Action::Sum { outputs, adds } => {
+                let coefficients = plan.coefficients_of(number as u32);
+                let (outputs, sources) = plan.spans_of(step).split_at(outputs.into());
+                let each = outputs.iter().zip(coefficients.chunks(sources.len().max(1)));
+                each.map(|(output, factors)| self.sum(plan, (*output, adds), sources, factors)).collect()
+            }
+            _ => vec![self.step(plan, step)],
+        }
+    }
+
+    fn step(&mut self, plan: &Plan, step: &Step) -> ExplainedStep {
         let spans = plan.spans_of(step);
         match on_slot(step.action) {
             Action::Read { member, at, length } => {
@@ -73,9 +87,9 @@ impl<'a> Names<'a> {
                 )
             }
             Action::Flush { member } => ExplainedStep::Flush { member: member.get() },
-            Action::Xor | Action::Compare => self.computed(spans[0], &spans[1..]),
-            Action::Checksum => self.computed(spans[0], spans),
-            Action::Accumulate { .. } => self.computed(spans[0], spans),
+            Action::Compare | Action::Checksum | Action::Sum { .. } => {
+                unreachable!("sums are explained apart, and what is compared or recorded is not")
+            }
         }
     }
 
@@ -109,28 +123,56 @@ impl<'a> Names<'a> {
         if written && !reads { format!("old {}", word(label)) } else { word(label) }
     }
 
-    fn computed(&self, result: Span, sources: &[Span]) -> ExplainedStep {
-        let source = |span: &Span| match span.source {
-            Source::Host => format!("new {}", self.host_unit(*span)),
-            Source::Scratch(index) => self.scratch[index as usize].clone(),
-            Source::Zeroes | Source::Record(_) | Source::Metadata | Source::Buffer(_) => "zeroes".to_owned(),
+    /// The sum in one output.
+    fn sum(
+        &self,
+        plan: &Plan,
+        (output, adds): (Span, bool),
+        sources: &[Span],
+        factors: &[u8],
+    ) -> ExplainedStep {
+        let held = adds.then(|| self.source(output));
+        let terms = sources.iter().zip(factors).filter(|(_, factor)| **factor != 0);
+        let term = |(span, factor): (&Span, &u8)| match factor {
+            1 => self.source(*span),
+            factor => format!("{factor} × {}", self.source(*span)),
         };
         ExplainedStep::Compute {
-            result: self.result(result),
-            sources: sources.iter().map(source).collect(),
-            length: result.length.bytes(),
+            result: self.result(plan, output),
+            sources: held.into_iter().chain(terms.map(term)).collect(),
+            length: output.length.bytes(),
+        }
+    }
+
+    fn source(&self, span: Span) -> String {
+        match span.source {
+            Source::Host => format!("new {}", self.host_unit(span)),
+            Source::Scratch(index) => self.scratch[index as usize].clone(),
+            Source::Zeroes | Source::Record(_) | Source::Metadata | Source::Buffer(_) => "zeroes".to_owned(),
         }
     }
 
     /// The name of the result of a computation.
-    fn result(&self, span: Span) -> String {
+    fn result(&self, plan: &Plan, span: Span) -> String {
         match (span.source, self.strategy) {
             (Source::Host, _) => self.host_unit(span),
             (Source::Record(_), Strategy::LoggedUpdate) => format!("update record for {}", self.parity()),
             (Source::Record(_), _) => format!("overwrite record for {}", self.parity()),
             (Source::Scratch(_), Strategy::Floating) => format!("difference for {}", self.parity()),
-            _ => format!("new {}", self.parity()),
+            _ => self.written(plan, span.source).unwrap_or_else(|| format!("new {}", self.parity())),
         }
+    }
+
+    /// The name of what the plan writes from a source.
+    fn written(&self, plan: &Plan, source: Source) -> Option<String> {
+        let from = |step: &&Step| {
+            let spans = plan.spans_of(step);
+            matches!(step.action, Action::Write { .. }) && spans.iter().any(|span| span.source == source)
+        };
+        let Action::Write { member, at, length, .. } = on_slot(plan.steps.iter().find(from)?.action) else {
+            return None;
+        };
+        self.labels(member, at, length).next().map(|label| format!("new {}", word(label)))
     }
 
     /// The data unit to which a part of the host's payload belongs.

@@ -4,7 +4,7 @@ use parlour_units::Unit;
 
 use super::bands::Band;
 use super::view::{Old, StripeView};
-use super::{Plan, Source};
+use super::{Plan, Source, Span};
 use crate::columns::{Columns, Piece};
 use crate::tuning::Tuning;
 
@@ -35,8 +35,11 @@ pub(crate) struct Builder {
     pub(super) reads: Vec<(Unit, Columns)>,
     /// What the plan has read.
     pub(super) old: Vec<Old>,
-    /// The check units that the plan has computed.
+    /// The check units that the plan computes, and where.
     pub(super) computed: Vec<(Unit, Source)>,
+    /// In a band: the check units that are computed, and the content from which they are.
+    pub(super) outputs: Vec<(Unit, Span)>,
+    pub(super) sources: Vec<(Unit, Span)>,
 }
 
 impl Builder {

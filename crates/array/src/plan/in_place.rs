@@ -194,40 +194,47 @@ impl Builder {
         }
     }
 
-    /// Computes check units, each into its own scratch buffer. A copy of a data unit needs no
-    /// computation.
+    /// Computes check units, each into its own scratch buffer, all those of a band in one pass. A
+    /// copy of a data unit needs no computation.
     fn parity_phase(&mut self, plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>, hull: Columns) {
-        let mut computed = std::mem::take(&mut self.computed);
-        computed.clear();
-        let sums = view.present_checks().filter(|check| view.code().repeats(*check).is_none());
-        for check in sums {
-            // A sum of old content has memory of its own: it may contain the check unit itself.
-            let decodes = self.bands.iter().any(|(_, method)| *method == Method::Decode);
+        // A sum of old content has memory of its own: it may contain the check unit itself.
+        let decodes = self.bands.iter().any(|(_, method)| *method == Method::Decode);
+        self.computed.clear();
+        for check in view.present_checks().filter(|check| view.code().repeats(*check).is_none()) {
             let result = match self.old.iter().find(|old| old.unit == check).filter(|_| !decodes) {
                 Some(old) => old.source,
                 None => plan.scratch(hull.length()),
             };
-            for (band, method) in self.changing(view, check) {
-                let method = if decodes && method == Method::Modify { Method::Decode } else { method };
-                let place = band.columns;
-                let destination = Span::new(result, place.from - hull.from, place.length());
-                self.compute_check(plan, view, write, (&band, method), (check, destination));
-            }
-            computed.push((check, result));
+            self.computed.push((check, result));
         }
-        self.computed = computed;
+        let bands = std::mem::take(&mut self.bands);
+        for (band, method) in &bands {
+            let method = if decodes && *method == Method::Modify { Method::Decode } else { *method };
+            self.compute_band(plan, view, write, (band, method), hull);
+        }
+        self.bands = bands;
     }
 
-    /// Computes one band of a check unit.
-    fn compute_check(
-        &self,
+    /// Computes a band of all check units that change.
+    fn compute_band(
+        &mut self,
         plan: &mut Plan,
         view: StripeView<'_>,
         StripeWrite { pieces, content, .. }: StripeWrite<'_>,
         (band, method): (&Band, Method),
-        (check, destination): (Unit, Span),
+        hull: Columns,
     ) {
-        let columns = band.columns;
+        let (columns, code) = (band.columns, view.code());
+        let mut outputs = std::mem::take(&mut self.outputs);
+        outputs.clear();
+        let changing = self.computed.iter().filter(|(check, _)| changes(view, band, *check));
+        outputs.extend(
+            changing.map(|(check, result)| {
+                (*check, Span::new(*result, columns.from - hull.from, columns.length()))
+            }),
+        );
+        let mut sources = std::mem::take(&mut self.sources);
+        sources.clear();
         let old = |unit: Unit| {
             let known =
                 view.cached(unit, columns).or_else(|| self.old.iter().find(|old| old.unit == unit).copied());
@@ -237,30 +244,40 @@ impl Builder {
             let written = pieces.iter().find(|piece| piece.unit == unit && piece.columns.contain(columns));
             content.span(written.expect("a band is written in full"), columns)
         };
-        let terms = view.code().encode(check);
+        let needed = |unit: &Unit| outputs.iter().any(|(check, _)| code.coefficient(*check, *unit) != 0);
         match method {
+            _ if outputs.is_empty() => {}
             Method::Decode => {
-                let of_old = old_terms(view, check, band.written).expect("it was asked for before");
-                let written = terms.filter(|(unit, _)| band.written.has(*unit));
-                let of_old = of_old.into_iter().map(|(unit, by)| (old(unit), by));
-                plan.sum(destination, of_old.chain(written.map(|(unit, by)| (new(unit), by))));
+                let terms = |(check, destination): &(Unit, Span)| {
+                    let of_old = old_terms(view, *check, band.written).expect("it was asked for before");
+                    let written = code.encode(*check).filter(|(unit, _)| band.written.has(*unit));
+                    let of_old = of_old.into_iter().map(|(unit, by)| (old(unit), by));
+                    (*destination, of_old.chain(written.map(|(unit, by)| (new(unit), by))).collect())
+                };
+                plan.sums_of(&outputs.iter().map(terms).collect::<Vec<_>>());
             }
             Method::Modify => {
-                let written = terms.filter(|(unit, _)| band.written.has(*unit));
-                plan.add(destination, written.flat_map(|(unit, by)| [(old(unit), by), (new(unit), by)]));
+                let written = view.data().filter(|unit| band.written.has(*unit) && needed(unit));
+                sources.extend(written.flat_map(|unit| [(unit, old(unit)), (unit, new(unit))]));
+                sums(plan, view, true, &outputs, &sources);
             }
             Method::Reconstruct => {
                 let unit = |unit| if band.written.has(unit) { new(unit) } else { old(unit) };
-                plan.sum(destination, terms.map(|(data, by)| (unit(data), by)));
+                sources.extend(view.data().filter(needed).map(|data| (data, unit(data))));
+                sums(plan, view, false, &outputs, &sources);
             }
             Method::Nothing => {}
         }
+        (self.outputs, self.sources) = (outputs, sources);
     }
 
     /// The bands in which `check` changes.
-    fn changing(&self, view: StripeView<'_>, check: Unit) -> impl Iterator<Item = (Band, Method)> + '_ {
-        let depends = view.code().depends(check);
-        self.bands.iter().copied().filter(move |(band, _)| !band.written.and(depends).is_empty())
+    fn changing<'a>(
+        &'a self,
+        view: StripeView<'a>,
+        check: Unit,
+    ) -> impl Iterator<Item = (Band, Method)> + 'a {
+        self.bands.iter().copied().filter(move |(band, _)| changes(view, band, check))
     }
 
     /// The parts of check units that change, each with its new content.
@@ -312,6 +329,26 @@ impl Builder {
         write_pieces(plan, view, write);
         Ok(())
     }
+}
+
+/// Whether `check` changes in a band.
+fn changes(view: StripeView<'_>, band: &Band, check: Unit) -> bool {
+    !band.written.and(view.code().depends(check)).is_empty()
+}
+
+/// Sums of content of data units, in one pass for all check units.
+fn sums(
+    plan: &mut Plan,
+    view: StripeView<'_>,
+    adds: bool,
+    outputs: &[(Unit, Span)],
+    sources: &[(Unit, Span)],
+) {
+    let spans = |units: &[(Unit, Span)]| units.iter().map(|(_, span)| *span).collect::<Vec<_>>();
+    let (to, from) = (spans(outputs), spans(sources));
+    plan.sums(adds, to.into_iter(), from.into_iter(), |output, source| {
+        view.code().coefficient(outputs[output].0, sources[source].0)
+    });
 }
 
 /// The method for a band: `preferred` if possible.

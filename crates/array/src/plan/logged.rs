@@ -253,12 +253,13 @@ fn cancelling(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) -> 
     }
     plan.next_phase();
     let of = |unit: Unit| new.iter().find(|(other, _)| *other == unit).expect("all data is known").1;
-    let mut computed: Vec<(Unit, Span)> = Vec::new();
-    for check in view.checks() {
+    let checks = view.checks().map(|check| {
         let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-        plan.sum(result, view.code().encode(check).map(|(unit, by)| (of(unit), by)));
-        computed.push((check, result));
-    }
+        (check, result)
+    });
+    let computed: Vec<(Unit, Span)> = checks.collect();
+    let terms = |check: Unit| view.code().encode(check).map(|(unit, by)| (of(unit), by)).collect();
+    plan.sums_of(&computed.iter().map(|(check, result)| (*result, terms(*check))).collect::<Vec<_>>());
     plan.next_phase();
     new.iter().chain(&computed).for_each(|(_, span)| plan.checksum(*span));
     plan.next_phase();

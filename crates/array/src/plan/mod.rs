@@ -216,6 +216,10 @@ pub struct Plan {
     /// act on failures by steps, or by windows of their own, do without.
     pub(crate) narrows: bool,
     phase: u16,
+    /// The coefficients of all sums: by step, then by output, then by source.
+    coefficients: Vec<u8>,
+    /// Steps that compute sums, each with where its coefficients start.
+    sums: Vec<(u32, u32)>,
     /// Steps that compute checksums, each with the number of checksums up to and including it.
     checksums: Vec<(u32, usize)>,
     /// What is recorded before it is written in place, in the order of its checksums.
@@ -291,6 +295,8 @@ impl Plan {
         self.keeps_listed = false;
         self.narrows = false;
         self.phase = 0;
+        self.coefficients.clear();
+        self.sums.clear();
         self.checksums.clear();
         self.recorded.clear();
         self.verified.clear();
@@ -397,54 +403,82 @@ impl Plan {
         !self.scratch.is_empty()
     }
 
-    /// `destination` = xor of the sources.
+    /// `destination` = exclusive or of the sources.
     pub(crate) fn xor(&mut self, destination: Span, sources: impl IntoIterator<Item = Span>) {
-        let from = self.spans.len() as u32;
-        self.spans.push(destination);
-        self.spans.extend(sources);
-        self.close(Action::Xor, from);
-    }
-
-    /// `destination` ^= each of the sources.
-    pub(crate) fn xor_into(&mut self, destination: Span, sources: impl IntoIterator<Item = Span>) {
-        self.accumulate(destination, 1, sources);
-    }
-
-    /// `destination` += `coefficient` × each of the sources.
-    fn accumulate(&mut self, destination: Span, coefficient: u8, sources: impl IntoIterator<Item = Span>) {
-        let from = self.spans.len() as u32;
-        self.spans.push(destination);
-        self.spans.extend(sources);
-        self.close(Action::Accumulate { coefficient }, from);
+        self.sum(destination, sources.into_iter().map(|source| (source, 1)));
     }
 
     /// `destination` = the sum of the terms: what each span holds, times a coefficient.
-    pub(crate) fn sum(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
-        let mut multiples = false;
-        self.xor(destination, with(terms.clone(), 1, &mut multiples));
-        if multiples {
-            self.add_multiples(destination, terms);
-        }
+    pub(crate) fn sum(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)>) {
+        self.sum_one(false, destination, terms);
     }
 
     /// The sum of the terms is added to `destination`.
-    pub(crate) fn add(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
-        let mut multiples = false;
-        self.xor_into(destination, with(terms.clone(), 1, &mut multiples));
-        if multiples {
-            self.add_multiples(destination, terms);
+    pub(crate) fn add(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)>) {
+        self.sum_one(true, destination, terms);
+    }
+
+    fn sum_one(&mut self, adds: bool, destination: Span, terms: impl IntoIterator<Item = (Span, u8)>) {
+        let from = self.spans.len() as u32;
+        self.sums.push((self.steps.len() as u32, self.coefficients.len() as u32));
+        self.spans.push(destination);
+        for (span, coefficient) in terms {
+            self.spans.push(span);
+            self.coefficients.push(coefficient);
+        }
+        self.close(Action::Sum { outputs: 1, adds }, from);
+    }
+
+    /// Each of the outputs = a sum of the same sources, or with `adds` that is added to them.
+    /// `coefficient` has that of an output and a source.
+    ///
+    /// # Panics
+    /// If there are no outputs.
+    pub(crate) fn sums(
+        &mut self,
+        adds: bool,
+        outputs: impl ExactSizeIterator<Item = Span>,
+        sources: impl ExactSizeIterator<Item = Span>,
+        coefficient: impl Fn(usize, usize) -> u8,
+    ) {
+        let (outputs_count, sources_count) = (outputs.len(), sources.len());
+        assert!(outputs_count > 0, "a sum has an output");
+        let from = self.spans.len() as u32;
+        self.sums.push((self.steps.len() as u32, self.coefficients.len() as u32));
+        self.spans.extend(outputs);
+        self.spans.extend(sources);
+        let of_output = |output| (0..sources_count).map(move |source| (output, source));
+        let pairs = (0..outputs_count).flat_map(of_output);
+        self.coefficients.extend(pairs.map(|(output, source)| coefficient(output, source)));
+        self.close(Action::Sum { outputs: outputs_count as u16, adds }, from);
+    }
+
+    /// Each output = the sum of its own terms. Does nothing without outputs.
+    pub(crate) fn sums_of(&mut self, results: &[(Span, Vec<(Span, u8)>)]) {
+        let mut sources: Vec<Span> = Vec::new();
+        for (span, _) in results.iter().flat_map(|(_, terms)| terms) {
+            if !sources.contains(span) {
+                sources.push(*span);
+            }
+        }
+        if !results.is_empty() {
+            let outputs = results.iter().map(|(output, _)| *output);
+            self.sums(false, outputs, sources.iter().copied(), |output, source| {
+                let terms = results[output].1.iter().filter(|(span, _)| *span == sources[source]);
+                terms.fold(0, |sum, (_, coefficient)| sum ^ coefficient)
+            });
         }
     }
 
-    /// Adds the terms whose coefficient is not 1. (Computations keep their order.)
-    fn add_multiples(&mut self, destination: Span, terms: impl IntoIterator<Item = (Span, u8)> + Clone) {
-        let mut coefficients: Vec<u8> =
-            terms.clone().into_iter().map(|(_, by)| by).filter(|by| *by > 1).collect();
-        coefficients.sort_unstable();
-        coefficients.dedup();
-        for coefficient in coefficients {
-            self.accumulate(destination, coefficient, with(terms.clone(), coefficient, &mut false));
-        }
+    /// The coefficients of a step that computes sums: by output, then by source.
+    pub fn coefficients_of(&self, step: u32) -> &[u8] {
+        let index = self.sums.binary_search_by_key(&step, |(step, _)| *step).expect("the step sums");
+        let start = self.sums[index].1 as usize;
+        let Step { action: Action::Sum { outputs, .. }, spans, .. } = &self.steps[step as usize] else {
+            unreachable!("a step that sums");
+        };
+        let (outputs, spans) = (usize::from(*outputs), (spans.end - spans.start) as usize);
+        &self.coefficients[start..start + outputs * (spans - outputs)]
     }
 
     pub(crate) fn compare(&mut self, a: Span, b: Span) {
@@ -507,36 +541,33 @@ impl Plan {
     }
 }
 
-/// The spans of the terms with this coefficient. When all were taken, `others` says whether there
-/// are terms with other ones.
-fn with(
-    terms: impl IntoIterator<Item = (Span, u8)>,
-    coefficient: u8,
-    others: &mut bool,
-) -> impl Iterator<Item = Span> {
-    terms.into_iter().filter_map(move |(span, by)| {
-        *others |= by != coefficient;
-        (by == coefficient).then_some(span)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn spans(plan: &Plan, step: usize) -> Vec<u64> {
-        let spans = plan.steps[step].spans.clone();
-        plan.spans[spans.start as usize..spans.end as usize].iter().map(|span| span.start.get()).collect()
+    #[test]
+    fn sums_of_several_outputs_take_each_source_once() {
+        let span = |at: u64| Span::new(Source::Host, Sectors::new(at), Sectors::new(1));
+        let mut plan = Plan::default();
+        plan.sums_of(&[
+            (span(0), vec![(span(2), 1), (span(3), 1), (span(4), 1)]),
+            (span(1), vec![(span(2), 1), (span(4), 4), (span(5), 8)]),
+        ]);
+        let starts: Vec<u64> = plan.spans.iter().map(|span| span.start.get()).collect();
+        assert_eq!(plan.steps.len(), 1);
+        assert_eq!(plan.steps[0].action, Action::Sum { outputs: 2, adds: false });
+        assert_eq!(starts, [0, 1, 2, 3, 4, 5]);
+        assert_eq!(plan.coefficients_of(0), [1, 1, 1, 0, 1, 0, 4, 8]);
     }
 
     #[test]
-    fn a_sum_is_an_exclusive_or_and_one_step_for_each_other_coefficient() {
+    fn each_step_keeps_its_own_coefficients() {
         let span = |at: u64| Span::new(Source::Host, Sectors::new(at), Sectors::new(1));
         let mut plan = Plan::default();
-        plan.sum(span(0), [(span(1), 2), (span(2), 1), (span(3), 7), (span(4), 2), (span(5), 1)]);
-        let actions: Vec<Action<Target>> = plan.steps.iter().map(|step| step.action).collect();
-        let [two, seven] = [2, 7].map(|coefficient| Action::Accumulate { coefficient });
-        assert_eq!(actions, [Action::Xor, two, seven]);
-        assert_eq!([0, 1, 2].map(|step| spans(&plan, step)), [vec![0, 2, 5], vec![0, 1, 4], vec![0, 3]]);
+        plan.xor(span(0), [span(1), span(2)]);
+        plan.compare(span(0), span(1));
+        plan.add(span(3), [(span(4), 7)]);
+        plan.sums_of(&[]);
+        assert_eq!([0, 2].map(|step| plan.coefficients_of(step)), [&[1, 1][..], &[7]]);
     }
 }

@@ -64,6 +64,7 @@ impl Plan {
     /// Steps from `from` on have moved up by `count`: so do the numbers that name them.
     fn move_steps(&mut self, from: u32, count: u32) {
         let moved = |step: &mut u32| *step += if *step >= from { count } else { 0 };
+        self.sums.iter_mut().for_each(|(step, _)| moved(step));
         self.checksums.iter_mut().for_each(|(step, _)| moved(step));
         self.recorded.iter_mut().filter_map(|recorded| recorded.step.as_mut()).for_each(moved);
         for verified in &mut self.verified {

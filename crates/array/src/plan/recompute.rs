@@ -68,7 +68,7 @@ impl Builder {
         let computed = read_targets(plan, view, &targets, columns)?;
         let records: Vec<Span> = behind.iter().map(|behind| read_behind(plan, behind)).collect();
         plan.next_phase();
-        let results: Vec<Span> = computed.into_iter().map(|terms| plan_sum(plan, terms, columns)).collect();
+        let results = plan_sums(plan, computed, columns);
         plan.next_phase();
         for (Behind { target, columns: part, coefficient, .. }, record) in behind.iter().zip(records) {
             let index = targets.iter().position(|unit| unit == target).ok_or(Lost)?;
@@ -93,18 +93,17 @@ impl Builder {
         let spans: Vec<Span> = view.units().map(|unit| read_unit(plan, view, unit, columns)).collect();
         let of = |unit: Unit| spans[usize::from(unit.get())];
         plan.next_phase();
-        let compared: Vec<(Span, Span)> = view
-            .code()
-            .equations()
-            .into_iter()
-            .map(|equation| match equation {
-                Equation::Equal(first, second) => (of(first), of(second)),
+        let (mut compared, mut computed, mut checks) = (Vec::new(), Vec::new(), Vec::new());
+        for equation in view.code().equations() {
+            match equation {
+                Equation::Equal(first, second) => compared.push((of(first), of(second))),
                 Equation::Sum(check, terms) => {
-                    let terms = terms.into_iter().map(|(unit, by)| (of(unit), by)).collect();
-                    (plan_sum(plan, terms, columns), of(check))
+                    computed.push(terms.into_iter().map(|(unit, by)| (of(unit), by)).collect());
+                    checks.push(of(check));
                 }
-            })
-            .collect();
+            }
+        }
+        compared.extend(plan_sums(plan, computed, columns).into_iter().zip(checks));
         plan.next_phase();
         compared.into_iter().for_each(|(a, b)| plan.compare(a, b));
     }
@@ -133,14 +132,21 @@ fn read_targets(
     Ok(computed)
 }
 
-/// The sum of `terms`, in a scratch buffer unless it is a single span already.
-fn plan_sum(plan: &mut Plan, terms: Vec<(Span, u8)>, columns: Columns) -> Span {
-    if let [(only, 1)] = terms[..] {
-        return only;
-    }
-    let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-    plan.sum(result, terms);
-    result
+/// The sum of each of these terms, all in one pass: in a scratch buffer, unless it is a single span
+/// already.
+fn plan_sums(plan: &mut Plan, computed: Vec<Vec<(Span, u8)>>, columns: Columns) -> Vec<Span> {
+    let mut sums = Vec::new();
+    let results = computed.into_iter().map(|terms| {
+        if let [(only, 1)] = terms[..] {
+            return only;
+        }
+        let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
+        sums.push((result, terms));
+        result
+    });
+    let results = results.collect();
+    plan.sums_of(&sums);
+    results
 }
 
 /// Reads the units from which `unit` is computed: the first copy that is there, or the units that

@@ -230,6 +230,11 @@ impl Recorded {
         self.array.parts(effect)
     }
 
+    /// [`Array::coefficients`].
+    pub fn coefficients(&self, effect: EffectId) -> &[u8] {
+        self.array.coefficients(effect)
+    }
+
     /// [`Array::parts_length`].
     pub fn parts_length(&self, effect: EffectId) -> Sectors {
         self.array.parts_length(effect)

@@ -115,7 +115,7 @@ impl MemberRecord {
                 self.flushing += 1;
                 self.traffic[class as usize].flushes += 1;
             }
-            Action::Xor | Action::Accumulate { .. } | Action::Compare | Action::Checksum => {}
+            Action::Sum { .. } | Action::Compare | Action::Checksum => {}
         }
     }
 

@@ -266,8 +266,13 @@ impl World {
 
     /// The memory of an effect's first part, which is in a buffer.
     fn first_of(&mut self, effect: Effect) -> &mut [u8] {
-        let first = self.array.parts(effect.id).next().and_then(Part::buffer);
-        memory(&self.array, &mut self.memory, first.expect("a buffer for the result"))
+        self.part_of(effect, 0)
+    }
+
+    /// The memory of a part of an effect that is in a buffer.
+    fn part_of(&mut self, effect: Effect, number: usize) -> &mut [u8] {
+        let part = self.array.parts(effect.id).nth(number).and_then(Part::buffer);
+        memory(&self.array, &mut self.memory, part.expect("a buffer for the result"))
     }
 
     fn compute(&mut self, effect: Effect) {
@@ -280,23 +285,28 @@ impl World {
         let outcome = match effect.action {
             Action::Compare if others.iter().any(|other| other != first) => Outcome::Differs,
             Action::Compare => Outcome::Done,
-            Action::Xor => self.add(effect, vec![0; first.len()], others, 1),
-            Action::Accumulate { coefficient } => self.add(effect, first.clone(), others, coefficient),
+            Action::Sum { outputs, adds } => self.sum(effect, contents.split_at(outputs.into()), adds),
             action => unreachable!("{action:?} is no computation"),
         };
         self.array.complete(self.now, effect.id, outcome);
     }
 
-    /// Sets an effect's first part to `sum` plus the others, times `coefficient`.
-    fn add(
+    /// Computes sums in an effect's first parts.
+    fn sum(
         &mut self,
         effect: Effect,
-        mut sum: Vec<u8>,
-        others: &[Vec<u8>],
-        coefficient: u8,
+        (outputs, sources): (&[Vec<u8>], &[Vec<u8>]),
+        adds: bool,
     ) -> Outcome<'static> {
-        others.iter().for_each(|other| galois::multiply_into(&mut sum, other, coefficient));
-        self.first_of(effect).copy_from_slice(&sum);
+        let coefficients = self.array.coefficients(effect.id).to_vec();
+        for (number, output) in outputs.iter().enumerate() {
+            let mut sum = if adds { output.clone() } else { vec![0; output.len()] };
+            let factors = &coefficients[number * sources.len()..];
+            for (source, factor) in sources.iter().zip(factors) {
+                galois::multiply_into(&mut sum, source, *factor);
+            }
+            self.part_of(effect, number).copy_from_slice(&sum);
+        }
         Outcome::Done
     }
 

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use parlour_array::{Block, Cell, DrawnContent, Geometry, Row, draw_region, draw_regions, draw_units};
+use parlour_array::{
+    Block, Cell, DrawnContent, Geometry, Row, draw_region, draw_regions, draw_units, parity_letter,
+};
 use parlour_units::{Bytes, Region};
 use serde::Serialize;
 
@@ -172,7 +174,9 @@ fn number(drawing: &Drawing, index: usize, row: &Row<Option<Cell>>) -> u64 {
 
 fn label(content: DrawnContent, parity: ParityLabel) -> String {
     match (content, parity) {
-        (DrawnContent::Parity { stripe, .. }, ParityLabel::Stripe) => format!("P{stripe}"),
+        (DrawnContent::Parity { stripe, check, .. }, ParityLabel::Stripe) => {
+            format!("{}{stripe}", parity_letter(check))
+        }
         (DrawnContent::Log { region, sublog }, _) => format!("Log {region}.{sublog}"),
         (content, _) => content.to_string(),
     }

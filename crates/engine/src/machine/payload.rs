@@ -161,14 +161,9 @@ impl Payload {
 
     // Computations with the located parts.
 
-    pub(super) fn xor(&mut self) -> Outcome<'_> {
-        compute::xor(&mut self.memory, &self.parts);
-        Outcome::Done
-    }
-
-    pub(super) fn accumulate(&mut self, coefficient: u8) -> Outcome<'_> {
-        compute::accumulate(&mut self.memory, &self.parts, coefficient);
-        Outcome::Done
+    /// Computes sums in the first `outputs` parts.
+    pub(super) fn sum(&mut self, outputs: usize, adds: bool, coefficients: &[u8]) {
+        compute::sums(&mut self.memory, self.parts.split_at(outputs), adds, coefficients);
     }
 
     pub(super) fn compare(&mut self) -> Outcome<'_> {

@@ -2,6 +2,7 @@
 
 use parlour_array::{
     Cell, Creation, DrawnContent, Geometry, LogCreation, Row, draw_region, draw_regions, draw_units,
+    parity_letter,
 };
 use parlour_units::{Region, Sectors};
 
@@ -68,7 +69,9 @@ fn of_cells(rows: &[Row<Option<Cell>>], parity: Parity) -> String {
     let members = rows.first().map_or(0, Vec::len);
     let label = |cell: &Option<Cell>| match (cell.map(|cell| cell.content), parity) {
         (None, _) => vec![String::new()],
-        (Some(DrawnContent::Parity { stripe, .. }), Parity::Stripe) => vec![format!("P{stripe}")],
+        (Some(DrawnContent::Parity { stripe, check, .. }), Parity::Stripe) => {
+            vec![format!("{}{stripe}", parity_letter(check))]
+        }
         (Some(content), _) => vec![content.to_string()],
     };
     columns("row", members, rows.iter().map(|row| row.iter().map(label).collect()))

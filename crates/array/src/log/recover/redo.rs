@@ -68,7 +68,7 @@ impl Redo {
         let from = Span::new(payload.source, start, columns.length());
         match record.kind {
             RecordKind::Content => plan.xor(into, [from]),
-            RecordKind::Update | RecordKind::Overwrite => plan.xor_into(into, [from]),
+            RecordKind::Update | RecordKind::Overwrite => plan.add(into, [(from, 1)]),
             RecordKind::Cancel | RecordKind::Zero | RecordKind::Void => {
                 unreachable!("a record without payload brings nothing up")
             }

@@ -1,6 +1,6 @@
 //! The purposes of jobs, and the state that each keeps while its plan is carried out.
 
-use parlour_units::{Region, Sectors, Slot};
+use parlour_units::{Region, Sectors, Slot, Unit};
 
 use crate::buffer::BufferId;
 use crate::code::UnitSet;
@@ -205,6 +205,7 @@ pub(crate) struct StripeJob {
     /// In a scrub: whether a mismatch is now being repaired.
     pub(crate) repairing: bool,
     pub(crate) probe: Probe,
+    pub(crate) locate: Locate,
     /// In a rebuild, resync or scrub: something in the stripe can be neither read nor computed.
     pub(crate) block_by_block: bool,
     /// In a rebuild or resync: units that could not be read in the window.
@@ -269,6 +270,19 @@ impl Probe {
     pub(crate) fn is_under_way(self) -> bool {
         matches!(self, Probe::Now | Probe::Written)
     }
+}
+
+/// In a scrub: whether it was asked which unit alone explains a mismatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Locate {
+    /// Not yet.
+    NotYet,
+    /// It is being asked.
+    Now,
+    /// This unit, or none.
+    Found(Option<Unit>),
+    /// It is not asked: units that could not be read were computed from the others.
+    Never,
 }
 
 impl Jobs<Kind> {

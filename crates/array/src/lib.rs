@@ -92,7 +92,7 @@ pub use log::{CommitLogContent, CommitLogReader};
 pub use map::{pieces, windows};
 pub use mode::Mode;
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};
-pub use report::{Mismatch, Repair, ScrubReport, Task};
+pub use report::{Located, Mismatch, Repair, ScrubReport, Task};
 pub use request::{Completion, Operation, Request, RequestError, Tag};
 pub use roster::{MemberInfo, Traffic};
 pub use status::{

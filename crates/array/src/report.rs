@@ -38,8 +38,19 @@ pub struct Mismatch {
     pub at: u64,
     /// The first byte in each of its units that was compared.
     pub column: u64,
+    /// The slot of the one unit without which all others fit, if several check units show it.
+    pub located: Option<u16>,
     /// Whether it was repaired.
     pub repaired: bool,
+}
+
+/// How many mismatches the unit on one member alone explains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+pub struct Located {
+    /// The slot.
+    pub slot: u16,
+    /// Mismatches, whether listed or not.
+    pub mismatches: u64,
 }
 
 /// What a scrub found.
@@ -55,6 +66,8 @@ pub struct ScrubReport {
     pub repaired: u64,
     /// Blocks that could be neither read nor repaired.
     pub unreadable: u64,
+    /// How many of the mismatches a unit on one member alone explains, by slot.
+    pub located: Vec<Located>,
     /// The first mismatches.
     pub listed: Vec<Mismatch>,
     /// Whether the scrub came to the end.

@@ -244,8 +244,8 @@ impl Rooms {
                 maintenance.stripe_ended(core, purpose, stripe, result);
             }
             Signal::ScrubSkipped => maintenance.skip_scrubbed(),
-            Signal::Mismatch { window, repaired } => {
-                maintenance.note_mismatch(&mut core.cx, window, repaired);
+            Signal::Mismatch { window, repaired, located } => {
+                maintenance.note_mismatch(&mut core.cx, window, (repaired, located));
             }
             Signal::Uncompared => maintenance.note_uncompared(),
             Signal::RegionDrained(region) => {

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::{Member, Region, Stripe};
+use parlour_units::{Member, Region, Slot, Stripe};
 
 use crate::code::UnitSet;
 use crate::columns::Window;
@@ -48,7 +48,7 @@ pub(crate) enum Signal {
     /// A stripe that a scrub has begun is not compared after all.
     ScrubSkipped,
     /// A scrub found units that do not fit.
-    Mismatch { window: Window, repaired: bool },
+    Mismatch { window: Window, repaired: bool, located: Option<Slot> },
     /// A scrub met a block that could be neither read nor repaired.
     Uncompared,
     /// Flushes of hosts may be able to start.

@@ -5,12 +5,16 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::Consistency;
-use parlour_array::{AdminError, LogCreation, Operation, Repair, RequestError};
+use parlour_array::{AdminError, Located, LogCreation, Operation, Repair, RequestError};
 use parlour_units::{Slot, Stripe, Unit};
 
 /// RAID 6, RAID 4 with three check units, and RAID 5 with four, with both consistencies.
 fn setups() -> Vec<Setup> {
-    let of = |name: &str, members: u16, checks: u16| Setup { checks, ..Setup::named(name, members) };
+    let of = |name: &str, members: u16, checks: u16| Setup {
+        checks,
+        member_length: 4 * 2_048,
+        ..Setup::named(name, members)
+    };
     let in_place = [of("raid6", 4, 2), of("raid6", 6, 2), of("raid4", 6, 3), of("raid5", 6, 4)];
     let journal = |setup: &Setup| Setup { consistency: Consistency::Journal, ..setup.clone() };
     in_place.iter().flat_map(|setup| [setup.clone(), journal(setup)]).collect()
@@ -140,6 +144,55 @@ fn one_unit_more_costs_only_its_blocks() {
     }
     let rest = world.read_now(3 * unit, world.capacity() - 3 * unit).expect("the rest can be read");
     assert!(rest == content[3 * unit as usize * 512..]);
+}
+
+/// Flips a bit of the first sector of a unit.
+fn rot(world: &mut World, setup: &Setup, unit: u16) -> u16 {
+    let (slot, at) = first_sector(setup, unit);
+    world.disk_at(slot).bytes[at as usize * 512 + 5] ^= 8;
+    slot
+}
+
+#[test]
+fn a_scrub_names_the_unit_without_which_all_others_fit() {
+    for setup in setups() {
+        let width = setup.geometry().layout().width();
+        for unit in 0..width {
+            let (mut world, _) = written(&setup, &mut Random(SEED));
+            let slot = rot(&mut world, &setup, unit);
+            let report = world.scrub(Repair::Nothing);
+            assert_eq!((report.mismatches, report.listed[0].located), (1, Some(slot)), "unit {unit}");
+            assert_eq!(report.located, [Located { slot, mismatches: 1 }]);
+        }
+    }
+}
+
+#[test]
+fn a_scrub_names_no_unit_if_several_are_wrong() {
+    let setup = Setup { checks: 3, ..Setup::named("raid5", 7) };
+    for units in sets(7, 2) {
+        let (mut world, _) = written(&setup, &mut Random(SEED));
+        units.iter().for_each(|unit| _ = rot(&mut world, &setup, *unit));
+        let report = world.scrub(Repair::Nothing);
+        assert_eq!((report.mismatches, report.listed[0].located), (1, None), "{units:?}");
+    }
+    // One check unit shows that something is wrong, and not what.
+    let setup = Setup::named("raid5", 5);
+    let (mut world, _) = written(&setup, &mut Random(SEED));
+    rot(&mut world, &setup, 1);
+    assert_eq!(world.scrub(Repair::Nothing).listed[0].located, None);
+}
+
+/// Regression test. What had been computed from a wrong unit fitted it, and another was accused.
+#[test]
+fn a_scrub_names_no_unit_where_another_had_to_be_computed() {
+    let setup = Setup::named("raid6", 6);
+    let (mut world, _) = written(&setup, &mut Random(SEED));
+    rot(&mut world, &setup, 1);
+    let (slot, at) = first_sector(&setup, 2);
+    world.disk_at(slot).unreadable.insert(at);
+    let report = world.scrub(Repair::Nothing);
+    assert_eq!((report.mismatches, report.listed[0].located), (1, None));
 }
 
 /// Regression test. The member of the first unit was excluded, whichever did not keep its repair.

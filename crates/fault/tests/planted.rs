@@ -40,7 +40,7 @@ fn array(bug: Bug) -> (Option<&'static str>, Option<Consistency>) {
         | Bug::ForceTrustsAllGroups
         | Bug::CleanWithoutFlush
         | Bug::StopWithoutFlush => (Some("raid5"), Some(Consistency::Bitmap)),
-        Bug::CheckUnitsAlike => (Some("raid6"), None),
+        Bug::CheckUnitsAlike | Bug::AccusedWithoutFactor => (Some("raid6"), None),
         _ => (None, None),
     }
 }

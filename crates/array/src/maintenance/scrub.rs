@@ -1,7 +1,8 @@
-//! Scrub: all redundancy is read and compared. Mismatches are counted and listed. They are repaired
-//! only on request, because a comparison alone does not show which side is right.
+//! Scrub: all redundancy is read and compared. Mismatches are counted and listed, with the unit
+//! that alone explains each, if several check units show it. They are repaired only on request,
+//! because a comparison alone does not show which side is right.
 
-use parlour_units::Stripe;
+use parlour_units::{Slot, Stripe};
 
 use super::state::{Maintenance, Scrub};
 use crate::admin_error::AdminError;
@@ -12,7 +13,7 @@ use crate::durable::Durable;
 use crate::frontier::Frontier;
 use crate::job::Purpose;
 use crate::mode::Mode;
-use crate::report::{Mismatch, Repair, ScrubReport, Task};
+use crate::report::{Located, Mismatch, Repair, ScrubReport, Task};
 use crate::request::RequestError;
 use crate::status::Event;
 use crate::stripe::Stripes;
@@ -99,14 +100,25 @@ impl Maintenance {
     }
 
     /// Units do not fit.
-    pub(crate) fn note_mismatch(&mut self, cx: &mut Context, window: Window, repaired: bool) {
+    pub(crate) fn note_mismatch(
+        &mut self,
+        cx: &mut Context,
+        window: Window,
+        (repaired, located): (bool, Option<Slot>),
+    ) {
         let at = (cx.geometry.layout().stripe_data() * window.stripe.get()).bytes().get();
         let Some(scrub) = &mut self.scrub else { return };
         scrub.report.mismatches += 1;
         scrub.report.repaired += u64::from(repaired);
         if scrub.report.listed.len() < LISTED {
             let column = window.columns.from.bytes().get();
-            scrub.report.listed.push(Mismatch { stripe: window.stripe.get(), at, column, repaired });
+            let (stripe, located) = (window.stripe.get(), located.map(Slot::get));
+            scrub.report.listed.push(Mismatch { stripe, at, column, located, repaired });
+        }
+        let Some(slot) = located.map(Slot::get) else { return };
+        match scrub.report.located.iter_mut().find(|found| found.slot == slot) {
+            Some(found) => found.mismatches += 1,
+            None => scrub.report.located.push(Located { slot, mismatches: 1 }),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::columns::{Columns, Piece};
 
 use super::build::Builder;
 use super::view::{Content, Lost, StripeView};
-use super::{Behind, Held, Plan, Span, Strategy};
+use super::{Behind, Held, Plan, Source, Span, Strategy};
 use crate::code::{Equation, UnitSet};
 
 impl Builder {
@@ -106,6 +106,42 @@ impl Builder {
         compared.extend(plan_sums(plan, computed, columns).into_iter().zip(checks));
         plan.next_phase();
         compared.into_iter().for_each(|(a, b)| plan.compare(a, b));
+    }
+
+    /// Reads all units of a stripe, and finds out for each unit whether all others fit without it.
+    /// There are as many comparisons for each unit, in their order, as check units but one.
+    ///
+    /// What check units differ by from the sums of the data are their *syndromes*. If a single data
+    /// unit is wrong, each syndrome is its error times its coefficient; if a single check unit is,
+    /// all other syndromes are zero.
+    pub(crate) fn locate(&mut self, plan: &mut Plan, view: StripeView<'_>, columns: Columns) {
+        plan.strategy = Strategy::Verify;
+        let spans: Vec<Span> = view.units().map(|unit| read_unit(plan, view, unit, columns)).collect();
+        let of = |unit: Unit| spans[usize::from(unit.get())];
+        plan.next_phase();
+        let code = view.code();
+        let terms = |check: Unit| {
+            let data = code.encode(check).map(|(unit, by)| (of(unit), by));
+            data.chain([(of(check), 1)]).collect::<Vec<_>>()
+        };
+        let checks: Vec<Unit> = view.checks().collect();
+        let syndromes = plan_sums(plan, checks.iter().map(|check| terms(*check)).collect(), columns);
+        plan.next_phase();
+        let zeroes = Span::new(Source::Zeroes, Sectors::ZERO, columns.length());
+        // The units' memory is free again. (Computations keep their order.)
+        let free = spans[0];
+        for unit in view.units() {
+            let factor = |check: &Unit| match checks.contains(&unit) {
+                true => u8::from(*check == unit),
+                false => code.coefficient(*check, unit),
+            };
+            let pivot = checks.iter().position(|check| factor(check) != 0).unwrap_or(0);
+            for other in (0..checks.len()).filter(|other| *other != pivot) {
+                let (of_pivot, of_other) = (factor(&checks[pivot]), factor(&checks[other]));
+                plan.sum(free, [(syndromes[other], of_pivot), (syndromes[pivot], of_other)]);
+                plan.compare(free, zeroes);
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::ids::JobId;
-use crate::job::{Blind, Kind, Purpose, StripeJob};
+use crate::job::{Blind, Kind, Locate, Purpose, StripeJob};
 use crate::log::Logs;
 use crate::plan::{Behind, Builder, Lost, Plan, StripeView, StripeWrite};
 use crate::stripe::state::Stripes;
@@ -95,6 +95,10 @@ fn plan_job(
         }
         Purpose::Scrub { .. } if job.repairing => {
             builder.reconstruct(plan, view, targets, columns, &[], false)
+        }
+        Purpose::Scrub { .. } if view.missing.is_empty() && job.locate == Locate::Now => {
+            builder.locate(plan, view, columns);
+            Ok(())
         }
         Purpose::Scrub { .. } if view.missing.is_empty() => {
             builder.verify(plan, view, columns);

@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::durable::Durable;
 use crate::effect::Action;
 use crate::ids::JobId;
-use crate::job::{Purpose, Stage, StripeJob};
+use crate::job::{Locate, Purpose, Stage, StripeJob};
 use crate::log::Logs;
 use crate::report::Repair;
 use crate::signal::Signal;
@@ -25,7 +25,22 @@ impl Stripes {
         repair: Repair,
     ) {
         let repaired = std::mem::take(&mut cx.jobs.stripe(id).repairing);
-        let differs = !cx.jobs.get(id).differing.is_empty();
+        let mut differs = !cx.jobs.get(id).differing.is_empty();
+        let locate = cx.jobs.stripe(id).locate;
+        match locate {
+            Locate::NotYet if differs && can_locate(cx) => {
+                let job = cx.jobs.stripe(id);
+                (job.locate, job.stage) = (Locate::Now, Stage::Plan);
+                cx.runnable.push(id);
+                return;
+            }
+            Locate::Now => {
+                differs = true;
+                let found = explains(cx, id);
+                cx.jobs.stripe(id).locate = Locate::Found(found);
+            }
+            _ => {}
+        }
         if let Some(targets) = self.scrub_targets(cx, id, repair).filter(|_| differs) {
             self.repair_scrubbed(cx, durable, id, targets);
             return;
@@ -106,6 +121,24 @@ impl Stripes {
         self.replan(cx, id);
         true
     }
+}
+
+/// Whether check units can show which unit of a stripe is wrong: several of them are computed from
+/// the data. (With one, each unit explains a mismatch.)
+fn can_locate(cx: &Context) -> bool {
+    !cx.geometry.keeps_copies() && cx.geometry.fault_tolerance() > 1
+}
+
+/// The unit that alone explains the mismatch: without it, all others fit. The job's plan was
+/// [`Builder::locate`](crate::plan::Builder::locate).
+fn explains(cx: &Context, id: JobId) -> Option<Unit> {
+    let job = cx.jobs.get(id);
+    let layout = cx.geometry.layout();
+    let compares = job.plan.steps.iter().enumerate().filter(|(_, step)| step.action == Action::Compare);
+    let fits: Vec<bool> = compares.map(|(step, _)| !job.differing.contains(&(step as u32))).collect();
+    let each = fits.chunks(usize::from(layout.check_units()) - 1);
+    let mut found = layout.units().zip(each).filter(|(_, fits)| fits.iter().all(|fits| *fits));
+    found.next().map(|(unit, _)| unit).filter(|_| found.next().is_none())
 }
 
 /// The number of blocks of the job's window that are lost to hosts.

@@ -6,7 +6,7 @@ use crate::columns::Columns;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::ids::JobId;
-use crate::job::{Kind, Purpose, Stage};
+use crate::job::{Kind, Locate, Purpose, Stage, StripeJob};
 use crate::log::Logs;
 use crate::request::RequestError;
 use crate::signal::Signal;
@@ -66,6 +66,7 @@ impl Stripes {
         let job = cx.jobs.stripe(id);
         job.logging.begin_again();
         (job.unreadable, job.passed_over) = (UnitSet::NONE, UnitSet::NONE);
+        job.locate = Locate::Never;
         job.stage = Stage::Lock;
         cx.runnable.push(id);
     }
@@ -97,6 +98,7 @@ impl Stripes {
         }
         job.window.columns = Columns::new(from, (from + slice).min(unit));
         (job.unreadable, job.passed_over) = (UnitSet::NONE, UnitSet::NONE);
+        job.locate = Locate::NotYet;
         job.stage = Stage::Plan;
         cx.runnable.push(id);
     }
@@ -110,8 +112,13 @@ impl Stripes {
 
     /// Tells the scrub that units do not fit in the job's window.
     pub(crate) fn report_mismatch(&mut self, cx: &mut Context, id: JobId, repaired: bool) {
-        let window = cx.jobs.stripe(id).window;
-        cx.signal(Signal::Mismatch { window, repaired });
+        let StripeJob { window, locate, .. } = *cx.jobs.stripe(id);
+        let unit = match locate {
+            Locate::Found(unit) => unit,
+            Locate::NotYet | Locate::Now | Locate::Never => None,
+        };
+        let located = unit.map(|unit| cx.geometry.layout().locate(window.stripe, unit).slot);
+        cx.signal(Signal::Mismatch { window, repaired, located });
     }
 
     /// Whether a write whose plan failed may have changed the content of members, or is committed.

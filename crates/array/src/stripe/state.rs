@@ -9,7 +9,7 @@ use crate::columns::{Columns, Piece, Window, hull};
 use crate::context::Context;
 use crate::effect::Class;
 use crate::ids::{HostId, JobId};
-use crate::job::{Blind, Gate, Holdings, Kind, Probe, Purpose, Stage, StripeJob};
+use crate::job::{Blind, Gate, Holdings, Kind, Locate, Probe, Purpose, Stage, StripeJob};
 use crate::log::Logging;
 use crate::plan::{Builder, Content, is_whole};
 use crate::tuning::Tuning;
@@ -102,6 +102,7 @@ impl Stripes {
             wrote: false,
             repairing: false,
             probe: Probe::NotYet,
+            locate: Locate::NotYet,
             block_by_block: false,
             unreadable: UnitSet::NONE,
             passed_over: UnitSet::NONE,

@@ -90,6 +90,9 @@ pub(crate) struct ScrubAccount {
     pub(crate) mismatches: u64,
     pub(crate) repaired: u64,
     pub(crate) unreadable: u64,
+    /// (A server of an older version names none.)
+    #[serde(default)]
+    pub(crate) located: Vec<LocatedAccount>,
     pub(crate) listed: Vec<MismatchAccount>,
     pub(crate) complete: bool,
     #[serde(default)]
@@ -101,7 +104,16 @@ pub(crate) struct ScrubAccount {
 pub(crate) struct MismatchAccount {
     pub(crate) stripe: u64,
     pub(crate) at: u64,
+    #[serde(default)]
+    pub(crate) located: Option<u16>,
     pub(crate) repaired: bool,
+}
+
+/// How many mismatches a unit on one member alone explains.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct LocatedAccount {
+    pub(crate) slot: u16,
+    pub(crate) mismatches: u64,
 }
 
 /// The parity logs.

@@ -200,9 +200,18 @@ pub(crate) fn scrub_text(scrub: &ScrubAccount, indent: &str) -> String {
         scrub.repaired,
         scrub.unreadable
     );
+    for located in &scrub.located {
+        let (slot, of) = (located.slot, located.mismatches);
+        text += &format!("{indent}member {slot} alone explains {of} of {}\n", scrub.mismatches);
+    }
     for mismatch in scrub.listed.iter().take(LISTED) {
+        let located =
+            mismatch.located.map_or(String::new(), |slot| format!(", member {slot} alone explains it"));
         let repaired = if mismatch.repaired { ", repaired" } else { "" };
-        text += &format!("{indent}mismatch in stripe {} (byte {}){repaired}\n", mismatch.stripe, mismatch.at);
+        text += &format!(
+            "{indent}mismatch in stripe {} (byte {}){located}{repaired}\n",
+            mismatch.stripe, mismatch.at
+        );
     }
     text
 }

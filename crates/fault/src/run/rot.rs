@@ -12,6 +12,8 @@ use crate::violation::Violation;
 struct Rot {
     disk: usize,
     sector: u64,
+    /// The slot of its member.
+    slot: u16,
     good: Vec<u8>,
     rotten: Vec<u8>,
     /// The scrub can know what is right.
@@ -51,12 +53,13 @@ impl Run<'_> {
         let unit = Unit::new(first + (number >> 40) as u16 % units);
         let column = number / layout.stripes() % layout.unit_length().get();
         let (disk, sector) = self.rig.column(stripe, unit, column)?;
+        let slot = layout.locate(stripe, unit).slot.get();
         let good = self.rig.world.disk(disk).sector(sector).bytes().to_vec();
         let rotten = self.rotten(disk, &good, number);
         // With two copies it is unknown which one is right. Where data and parity do not fit, the
         // data is trusted.
         let repairable = if self.rig.geometry.keeps_copies() { layout.check_units() > 1 } else { !data };
-        Some(Rot { disk, sector, good, rotten, repairable })
+        Some(Rot { disk, sector, slot, good, rotten, repairable })
     }
 
     /// The rotten content in place of `good`: one bit differs, or it is the content of another
@@ -87,6 +90,13 @@ impl Run<'_> {
         }
         if report.mismatches != 1 {
             return Err(Violation::Repair(format!("a scrub found {} rotten places of 1", report.mismatches)));
+        }
+        let geometry = &self.rig.geometry;
+        let shows = !geometry.keeps_copies() && geometry.fault_tolerance() > 1;
+        let located = report.listed.first().and_then(|mismatch| mismatch.located);
+        if located != shows.then_some(rot.slot) {
+            let what = format!("a scrub says that member {located:?} has what rotted on member {}", rot.slot);
+            return Err(Violation::Repair(what));
         }
         if !rot.repairable {
             self.write(rot, &rot.good);

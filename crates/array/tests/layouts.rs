@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use parlour_array::layout::{Layout, Location, Occupant};
+use parlour_array::layout::{Layout, Location, Occupant, Rotation};
 use parlour_array::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
 use parlour_array::{Creation, CreationError, Cylinder, Geometry, LogCreation};
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
@@ -271,7 +271,7 @@ fn data_and_check_units_are_dealt_out_evenly() {
             let spread = |loads: &[u64]| loads.iter().max().unwrap() - loads.iter().min().unwrap();
             match layout {
                 // All parity is on the last member by design, and all originals on the first half.
-                LayoutChoice::Parity(parlour_array::layout::Rotation::Dedicated) => {
+                LayoutChoice::Parity(Rotation::Dedicated) => {
                     assert_eq!(spread(&data[..data.len() - 1]), 0);
                 }
                 LayoutChoice::Neighbours | LayoutChoice::Shadows => {
@@ -371,5 +371,54 @@ fn the_papers_array_wastes_under_one_part_in_a_hundred() {
         assert!(waste < 0.01, "L = {sublogs}, track {track:?}: {waste}");
         let wish = tracks.isqrt() as f64;
         assert!((f64::from(shape.regions) - wish).abs() <= 0.1 * wish + 22.0);
+    }
+}
+
+/// Where Linux md places a unit of a RAID 6 stripe: `raid5_compute_sector` in drivers/md/raid5.c.
+/// P is the first unit after the data, Q the second.
+fn md_raid6(rotation: Rotation, disks: u64, stripe: u64, unit: u64) -> u64 {
+    let data = disks - 2;
+    let from_last = disks - 1 - stripe % disks;
+    let p = match rotation {
+        Rotation::LeftAsymmetric | Rotation::LeftSymmetric => from_last,
+        Rotation::RightAsymmetric | Rotation::RightSymmetric => stripe % disks,
+        Rotation::Dedicated => data,
+    };
+    let symmetric = matches!(rotation, Rotation::LeftSymmetric | Rotation::RightSymmetric);
+    match unit {
+        _ if unit == data => p,
+        _ if unit == data + 1 => (p + 1) % disks,
+        _ if symmetric => (p + 2 + unit) % disks,
+        // Q D D D P
+        _ if p == disks - 1 => unit + 1,
+        // D D P Q D
+        _ if unit >= p => unit + 2,
+        _ => unit,
+    }
+}
+
+#[test]
+fn units_of_raid6_are_where_md_places_them() {
+    let rotations = [
+        Rotation::Dedicated,
+        Rotation::LeftAsymmetric,
+        Rotation::LeftSymmetric,
+        Rotation::RightAsymmetric,
+        Rotation::RightSymmetric,
+    ];
+    for (rotation, members) in rotations.into_iter().flat_map(|rotation| (4..9).map(move |n| (rotation, n))) {
+        let raid6 = Creation { checks: 2, ..creation(LayoutChoice::Parity(rotation), members) };
+        let geometry = Geometry::create(&raid6).expect("a possible array");
+        let layout = geometry.layout();
+        for (stripe, unit) in (0..20).flat_map(|stripe| layout.units().map(move |unit| (stripe, unit))) {
+            let place = layout.locate(Stripe::new(stripe), unit);
+            let md = md_raid6(rotation, members.into(), stripe, unit.get().into());
+            assert_eq!(
+                u64::from(place.slot.get()),
+                md,
+                "{rotation:?}, {members} members, {stripe}, {unit:?}"
+            );
+            assert_eq!(place.at.from_start(), Sectors::new(8) * stripe);
+        }
     }
 }

@@ -164,6 +164,7 @@ pub enum Action<M = Member> {
     /// slices: of all the other slices, each times its coefficient for this output
     /// ([`Array::coefficients`](crate::Array::coefficients)). A coefficient of 1 is exclusive or.
     /// With `adds` the sums are added to what the outputs hold. No output overlaps another slice.
+    /// Like all computations, sums are carried out in the order in which they are handed out.
     Sum {
         /// The number of outputs, at least 1.
         outputs: u16,

@@ -206,6 +206,8 @@ pub(crate) struct StripeJob {
     pub(crate) repairing: bool,
     pub(crate) probe: Probe,
     pub(crate) locate: Locate,
+    /// In a scrub: whether units of the window did not fit, which is not reported yet.
+    pub(crate) differs: bool,
     /// In a rebuild, resync or scrub: something in the stripe can be neither read nor computed.
     pub(crate) block_by_block: bool,
     /// In a rebuild or resync: units that could not be read in the window.

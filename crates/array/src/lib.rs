@@ -65,6 +65,7 @@ pub use admin_error::AdminError;
 pub use array::Array;
 pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
 pub use buffer::{BufferId, Part, Slice};
+pub use code::MOST_PARITIES;
 pub use columns::{Columns, Piece, Window};
 pub use draw::{
     Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units,

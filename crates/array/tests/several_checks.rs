@@ -5,7 +5,7 @@ mod common;
 
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::Consistency;
-use parlour_array::{AdminError, Located, LogCreation, Operation, Repair, RequestError};
+use parlour_array::{Action, AdminError, Located, LogCreation, Operation, Repair, RequestError};
 use parlour_units::{Slot, Stripe, Unit};
 
 /// RAID 6, RAID 4 with three check units, and RAID 5 with four, with both consistencies.
@@ -211,6 +211,53 @@ fn a_repair_of_two_units_blames_the_member_that_does_not_keep_what_is_written() 
         let (of_other, _) = first_sector(&setup, other);
         assert_eq!([slot, of_other].map(|slot| state(&world, slot)), ["failed", "active"]);
     }
+}
+
+/// Regression test. The second unit was taken for repaired, though its member had not kept it.
+#[test]
+fn a_repair_of_two_units_that_neither_member_keeps_excludes_both() {
+    let setup = Setup { checks: 3, ..Setup::named("raid6", 6) };
+    let (mut world, content) = written(&setup, &mut Random(SEED));
+    let places = [0, 1].map(|unit| first_sector(&setup, unit));
+    for (slot, at) in places {
+        world.disk_at(slot).unreadable.insert(at);
+        world.disk_at(slot).worn.insert(at);
+    }
+    assert!(world.read_now(0, world.capacity()).expect("it can be read") == content);
+    assert_eq!(places.map(|(slot, _)| state(&world, slot)), ["failed", "failed"]);
+}
+
+/// Regression test. P, which says what the lost unit holds, was computed from Q, which does not fit.
+#[test]
+fn a_check_unit_that_stands_in_for_lost_data_is_not_computed_from_one_that_may_not_fit() {
+    let setup = Setup::named("raid6", 6);
+    let (mut world, _) = written(&setup, &mut Random(SEED));
+    // The third unit and Q are written, P is not.
+    let (p, q) = (first_sector(&setup, 4), first_sector(&setup, 5).0);
+    world.write(setup.unit * 2, &payload(&mut Random(SEED + 1), setup.unit));
+    world.drain();
+    let to_p = |world: &World, index: usize| {
+        let action = world.pending[index].action;
+        matches!(action, Action::Write { .. })
+            && action.member().and_then(|m| world.slot_of(m)).map(Slot::get) == Some(p.0)
+    };
+    let is_written = |world: &World| (0..world.pending.len()).any(|index| to_p(world, index));
+    while !is_written(&world) {
+        assert!(world.step(), "P is to be written");
+    }
+    while let Some(index) = (0..world.pending.len()).find(|index| !to_p(&world, *index)) {
+        world.step_at(index);
+    }
+    world.pending.clear();
+    let (lost, _) = first_sector(&setup, 0);
+    world.disk_at(lost).dead = true;
+    let mut world = world.crash(true).expect("it is opened by force");
+    let by_p = world.read_now(0, 1).expect("P stands in for it");
+    world.disk_at(p.0).unreadable.insert(p.1);
+    let again = world.read_now(0, 1);
+    assert!(again.is_err() || again == Ok(by_p), "it changes to what Q says");
+    assert!(matches!(fail(&mut world, q), Ok(())), "Q stands in for nothing");
+    assert!(fail(&mut world, p.0).is_err(), "P is needed");
 }
 
 /// Regression test. Two members were rebuilt, and the entry that was to protect them went to the

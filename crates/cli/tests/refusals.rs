@@ -251,7 +251,10 @@ fn settings_that_do_not_suit_the_organization_are_refused() {
             "create -o raid1 --size 64MiB --tolerance 2 a b c",
             "raid1 says itself how many members may be lost",
         ),
-        ("create -o raid5 --size 64MiB --tolerance 5 a b c d e f g", "members that may be lost are 1 to 4"),
+        (
+            "create -o raid5 --size 64MiB --tolerance 5 a b c d e f g",
+            "a tolerance of 5 is not possible here: choose 1 to 4",
+        ),
         ("create -o raid6 --size 64MiB a b c", "3 members are too few: this organization needs at least 4"),
         ("create --size 64MiB --tolerance 2 a b c d e", "a parity log stands on one member"),
         ("create -o raid10 --size 64MiB --tolerance 2 --copies 3 a b c", "cannot be used with"),

@@ -15,17 +15,17 @@ use crate::uring::Lease;
 const GROUP: usize = 16;
 
 /// The greatest number of outputs of a sum: the check units of a stripe.
-const OUTPUTS: usize = 4;
+const OUTPUTS: usize = parlour_array::MOST_PARITIES as usize;
 
 /// Sets each output to a sum of all sources over GF(2⁸), each times its coefficient: by output,
 /// then by source. With `adds` the sums are added to the outputs.
 ///
 /// # Panics
-/// If there are no outputs or more than 4, lengths differ, an output overlaps another part, or
+/// If there are no outputs or more than a stripe has parities, lengths differ, an output overlaps another part, or
 /// there is not one coefficient for each pair.
 pub fn sums(memory: &mut Memory, (outputs, sources): (&[Part], &[Part]), adds: bool, coefficients: &[u8]) {
     let count = outputs.len();
-    assert!((1..=OUTPUTS).contains(&count), "a sum has one to four outputs");
+    assert!((1..=OUTPUTS).contains(&count), "a sum has an output for each parity at most");
     assert_eq!(coefficients.len(), count * sources.len(), "there is a coefficient for each pair");
     // While outputs are lent, a part that overlaps one is refused.
     let mut leases: [Option<Lease>; OUTPUTS] = std::array::from_fn(|index| {

@@ -461,6 +461,11 @@ impl Disk {
         self.silent.is_some()
     }
 
+    /// Whether a write to `area` has one.
+    pub(crate) fn is_armed_for(&self, area: Area) -> bool {
+        self.silent.as_ref().is_some_and(|silent| silent.area == area)
+    }
+
     pub(crate) fn disarm(&mut self) {
         self.silent = None;
     }

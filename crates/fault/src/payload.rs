@@ -189,7 +189,9 @@ impl Payload {
         let parts: Vec<Option<Slice>> = array.parts(effect.id).map(|part| part.buffer()).collect();
         let coefficients = array.coefficients(effect.id);
         let (outputs, sources) = parts.split_at(outputs);
-        for (output, factors) in outputs.iter().zip(coefficients.chunks(sources.len().max(1))) {
+        for (number, output) in outputs.iter().enumerate() {
+            // (Without sources there are no coefficients, and outputs become zeroes.)
+            let factors = &coefficients[number * sources.len()..][..sources.len()];
             let output = output.expect("a sum is computed in a buffer");
             let terms =
                 || sources.iter().zip(factors).filter_map(|(source, factor)| Some(((*source)?, *factor)));

@@ -2,8 +2,8 @@
 //! flipped bit. They hit metadata, logs and parity. An array without checksums of data cannot
 //! detect them in hosts' data.
 //!
-//! A silent fault is on one member while all other members are sound. So the array promises (f = 1)
-//! that no read returns wrong data because of it, as long as no other member is lost. The fault is
+//! A silent fault is on one member while all other members are sound. So the array promises that no
+//! read returns wrong data because of it, as long as no other member is lost. The fault is
 //! detected when the array reads the sector, or a scrub finds it (parity), or the sector is
 //! overwritten.
 

@@ -48,8 +48,8 @@ impl Code {
     }
 
     /// Whether any so many units as there are check units can be computed from the others.
-    pub(super) fn is_separable(self) -> bool {
-        self.scheme().is_separable
+    pub(super) fn is_mds(self) -> bool {
+        self.scheme().is_mds
     }
 
     /// Checks that the code fits the stripes of a layout.

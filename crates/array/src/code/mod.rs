@@ -17,6 +17,7 @@ use parlour_codec::galois::product;
 use parlour_units::Unit;
 
 pub use self::choice::Code;
+pub use self::reed_solomon::MOST_PARITIES;
 pub(crate) use self::set::UnitSet;
 
 /// A term of a sum: a unit and its coefficient.
@@ -49,7 +50,7 @@ impl Table {
     /// The table of `code` for stripes with these numbers of data units and check units.
     pub(crate) fn new(code: Code, data: u16, checks: u16) -> Table {
         let table = Table::of_rows(data, code.coefficients(data, checks));
-        let tolerance = if code.is_separable() { checks } else { table.any_losses() };
+        let tolerance = if code.is_mds() { checks } else { table.any_losses() };
         Table { tolerance, ..table }
     }
 

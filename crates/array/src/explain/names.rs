@@ -45,8 +45,10 @@ impl<'a> Names<'a> {
             Action::Sum { outputs, adds } => {
                 let coefficients = plan.coefficients_of(number as u32);
                 let (outputs, sources) = plan.spans_of(step).split_at(outputs.into());
-                let each = outputs.iter().zip(coefficients.chunks(sources.len().max(1)));
-                each.map(|(output, factors)| self.sum(plan, (*output, adds), sources, factors)).collect()
+                let factors = |number: usize| &coefficients[number * sources.len()..][..sources.len()];
+                let each = outputs.iter().enumerate();
+                each.map(|(number, output)| self.sum(plan, (*output, adds), sources, factors(number)))
+                    .collect()
             }
             _ => vec![self.step(plan, step)],
         }

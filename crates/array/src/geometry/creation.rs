@@ -100,7 +100,7 @@ pub enum CreationError {
     #[error("{0} copies of each unit are too few: keep at least 2")]
     TooFewCopies(u16),
     /// The code has no such number of check units.
-    #[error("a tolerance of {checks} is not possible here: members that may be lost are {}", numbers(*least, *most))]
+    #[error("a tolerance of {checks} is not possible here: choose {}", numbers(*least, *most))]
     BadTolerance {
         /// The number of check units that was requested.
         checks: u16,
@@ -517,11 +517,11 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
         return Err(CreationError::TooManyMembers(members));
     }
     let Organization { layout, code, .. } = creation.organization;
-    check_checks(creation)?;
     let least = layout.least_members(creation.checks).saturating_mul(groups);
     if members < least {
         return Err(CreationError::TooFewMembers { members, least });
     }
+    check_checks(creation)?;
     if groups == 0 || !members.is_multiple_of(groups) {
         return Err(CreationError::UnequalGroups { members, groups });
     }

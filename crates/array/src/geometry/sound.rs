@@ -46,7 +46,10 @@ impl StoredGeometry {
         self.check_sizes()?;
         self.check_layout()?;
         self.check_commit_log()?;
-        self.check_metadata()
+        self.check_metadata()?;
+        let tolerance = || crate::Geometry::from_stored(*self).fault_tolerance();
+        let stands = !self.organization.is_logged() || self.organization.log_stands_for(tolerance());
+        require(stands, "check units")
     }
 
     fn check_members(&self) -> Sound {

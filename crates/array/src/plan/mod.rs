@@ -1,7 +1,8 @@
 //! Plans: typed steps in phases. A plan is built in one place and carried out in another, as in
 //! RAIDframe.
 //!
-//! All steps of a phase may run at the same time. A phase starts when the one before is done. Plans
+//! All accesses of a phase may run at the same time; computations keep their order. A phase starts
+//! when the one before is done. Plans
 //! follow one rule: all reads are in earlier phases than all writes. So a plan that fails while it
 //! reads has changed nothing, and one that fails while it writes has read all that it needed. An
 //! access that reads and writes at once keeps this property, since a plan has at most one for a

@@ -3,7 +3,7 @@
 
 use parlour_units::{Sectors, Unit};
 
-use crate::columns::{Columns, Piece};
+use crate::columns::{Columns, Piece, hull};
 
 use super::build::Builder;
 use super::view::{Content, Lost, StripeView};
@@ -19,20 +19,24 @@ impl Builder {
         pieces: &[Piece],
     ) -> Result<(), Lost> {
         plan.strategy = Strategy::DegradedRead;
-        let mut computed = Vec::new();
-        for piece in pieces {
-            let host = Content::Host.span(piece, piece.columns);
-            if !view.missing.has(piece.unit) {
-                let location = view.locate(piece.unit, piece.columns.from);
-                plan.read(location.slot, location.at, host);
-                continue;
-            }
-            let sources = read_others(plan, view, piece.unit, piece.columns)?;
-            computed.push((host, sources));
+        let missing = || pieces.iter().filter(|piece| view.missing.has(piece.unit));
+        for piece in pieces.iter().filter(|piece| !view.missing.has(piece.unit)) {
+            let location = view.locate(piece.unit, piece.columns.from);
+            plan.read(location.slot, location.at, Content::Host.span(piece, piece.columns));
         }
+        let units: Vec<Unit> = missing().map(|piece| piece.unit).collect();
+        let all: Vec<Piece> = missing().copied().collect();
+        let Some(columns) = hull(&all) else { return Ok(()) };
+        // Each unit is read once, however many are computed from it.
+        let computed = read_targets(plan, view, &units, columns)?;
         plan.next_phase();
-        for (host, sources) in computed {
-            plan.sum(host, sources);
+        for (piece, terms) in missing().zip(computed) {
+            let part = |span: Span| {
+                let start = span.start + (piece.columns.from - columns.from);
+                Span { start, length: piece.columns.length(), ..span }
+            };
+            let terms = terms.into_iter().map(|(span, by)| (part(span), by));
+            plan.sum(Content::Host.span(piece, piece.columns), terms);
         }
         Ok(())
     }

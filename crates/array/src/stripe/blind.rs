@@ -13,6 +13,7 @@ use crate::job::{Blind, Gate, Purpose, Stage};
 use crate::log::Logs;
 use crate::request::RequestError;
 use crate::signal::Signal;
+use crate::stripe::build::untrusted;
 use crate::stripe::state::Stripes;
 use crate::update;
 
@@ -60,7 +61,8 @@ impl Stripes {
         let (window, targets) = (job.window, job.targets.without(job.passed_over));
         let before = job.unreadable;
         let unreadable = before.or(cx.units_of(window.stripe, failures));
-        let view = cx.roster.view(&cx.geometry, window.stripe).without(unreadable);
+        let untrusted = untrusted(cx, durable, window.stripe);
+        let view = cx.roster.view(&cx.geometry, window.stripe).without(unreadable.or(untrusted));
         let left = view.computable(targets);
         let job = cx.jobs.stripe(id);
         if left != targets && window.columns.length() > block {

@@ -1,5 +1,8 @@
 //! Building a job's plan for the array as it now is.
 
+use parlour_units::Stripe;
+
+use crate::code::UnitSet;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::ids::JobId;
@@ -25,13 +28,19 @@ impl Stripes {
             cx.jobs.stripe(id).targets = targets;
         }
         let stripe = cx.jobs.stripe(id).window.stripe;
-        let unsynced = !cx.geometry.keeps_copies() && durable.bitmap().is_in_doubt(cx, stripe);
+        let unsynced = is_unsynced(cx, durable, stripe);
+        let untrusted = untrusted(cx, durable, stripe);
         let outdated = unsynced && durable.bitmap().is_outdated(cx.geometry.layout().region_of(stripe).0);
         let behind = if logs.repairs_parity(cx, id) { logs.behind(cx, id)? } else { Vec::new() };
         let job = cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let floats = cx.roster.floats();
         let view = StripeView { cached: &cached, floats, ..cx.roster.view(&cx.geometry, stripe) };
+        // (A write keeps whatever its check units say of what it does not write.)
+        let view = match stripe_job.purpose {
+            Purpose::Read | Purpose::Repair { .. } | Purpose::Rebuild { .. } => view.without(untrusted),
+            Purpose::Write | Purpose::Resync { .. } | Purpose::Scrub { .. } => view,
+        };
         let plan = &mut job.plan;
         plan.clear();
         plan.narrows = matches!(stripe_job.purpose, Purpose::Read | Purpose::Write);
@@ -48,6 +57,20 @@ impl Stripes {
         let turn = cx.roster.turn();
         let places = logs.places(cx, id);
         cx.run(id, turn, payload, &places);
+    }
+}
+
+/// Whether a stripe's check units may not fit its data. (Copies that may differ are another matter.)
+fn is_unsynced(cx: &Context, durable: &Durable, stripe: Stripe) -> bool {
+    !cx.geometry.keeps_copies() && durable.bitmap().is_in_doubt(cx, stripe)
+}
+
+/// The check units from which nothing is computed. Where check units may not fit, those that stand
+/// in for missing data say what that data is; the others may say something else.
+pub(super) fn untrusted(cx: &Context, durable: &Durable, stripe: Stripe) -> UnitSet {
+    match is_unsynced(cx, durable, stripe) {
+        true => cx.geometry.code().spare_checks(cx.roster.missing(&cx.geometry, stripe)),
+        false => UnitSet::NONE,
     }
 }
 

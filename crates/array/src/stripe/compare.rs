@@ -30,7 +30,7 @@ impl Stripes {
         match locate {
             Locate::NotYet if differs && can_locate(cx) => {
                 let job = cx.jobs.stripe(id);
-                (job.locate, job.stage) = (Locate::Now, Stage::Plan);
+                (job.locate, job.differs, job.stage) = (Locate::Now, true, Stage::Plan);
                 cx.runnable.push(id);
                 return;
             }
@@ -41,6 +41,7 @@ impl Stripes {
             }
             _ => {}
         }
+        cx.jobs.stripe(id).differs = false;
         if let Some(targets) = self.scrub_targets(cx, id, repair).filter(|_| differs) {
             self.repair_scrubbed(cx, durable, id, targets);
             return;

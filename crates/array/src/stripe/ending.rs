@@ -22,7 +22,8 @@ impl Stripes {
         id: JobId,
         result: Result<(), RequestError>,
     ) {
-        if result.is_err() && cx.jobs.stripe(id).repairing {
+        let job = cx.jobs.stripe(id);
+        if result.is_err() && (job.repairing || job.differs) {
             self.report_mismatch(cx, id, false);
         }
         self.let_go_of_stripe(cx, logs, id);

@@ -162,9 +162,22 @@ impl Stripes {
         id: JobId,
         member: Member,
     ) {
-        // If it is gone, the job that waits plans again for the members that are left.
-        let gone = cx.roster.slot_of(member).is_none();
-        self.end_stripe(cx, durable, logs, id, if gone { Ok(()) } else { Err(RequestError::Lost) });
+        if cx.roster.slot_of(member).is_some() {
+            self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
+            return;
+        }
+        // What it wrote of other units was not read back, or did not fit either: it is written
+        // again. Otherwise the job that waits plans again for the members that are left.
+        let job = cx.jobs.stripe(id);
+        let (stripe, computed) = (job.window.stripe, job.computed());
+        let left = computed.without(cx.roster.missing(&cx.geometry, stripe));
+        if left.is_empty() || computed.count() == 1 {
+            self.end_stripe(cx, durable, logs, id, Ok(()));
+            return;
+        }
+        let job = cx.jobs.stripe(id);
+        (job.targets, job.beside, job.probe) = (left, UnitSet::NONE, Probe::NotYet);
+        self.replan(cx, id);
     }
 
     /// Units that a repair could not read are computed as well, if enough is left for that. Returns

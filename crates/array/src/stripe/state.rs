@@ -103,6 +103,7 @@ impl Stripes {
             repairing: false,
             probe: Probe::NotYet,
             locate: Locate::NotYet,
+            differs: false,
             block_by_block: false,
             unreadable: UnitSet::NONE,
             passed_over: UnitSet::NONE,

@@ -4,7 +4,7 @@
 //! memory, and abort.)
 
 use parlour_array::layout::RegionShape;
-use parlour_array::organization::{Consistency, Organization};
+use parlour_array::organization::{Consistency, Organization, Update};
 use parlour_array::{
     Creation, Cylinder, Geometry, Identity, LogCreation, NewArray, StoredGeometry, Superblock,
     SuperblockError, create,
@@ -159,6 +159,16 @@ fn members_groups_and_copies_that_cannot_be_are_refused_by_name() {
     for checks in [0, 2, u16::MAX - 1] {
         assert_eq!(refused(&good, |it| it.checks = checks), "check units");
     }
+}
+
+/// Regression test. The logs of such an array would be lost with one member, and it claimed to
+/// survive the loss of two.
+#[test]
+fn logged_parity_with_several_check_units_is_refused() {
+    let mut wishes = creation("parity-logging", 6, Consistency::Bitmap);
+    (wishes.organization.update, wishes.checks) = (Update::InPlace, 2);
+    let good = superblock(&Geometry::create(&wishes).expect("a possible array"));
+    assert_eq!(refused(&good, |it| it.organization.update = Update::Logged), "check units");
 }
 
 #[test]

@@ -202,11 +202,15 @@ pub(crate) fn scrub_text(scrub: &ScrubAccount, indent: &str) -> String {
     );
     for located in &scrub.located {
         let (slot, of) = (located.slot, located.mismatches);
-        text += &format!("{indent}member {slot} alone explains {of} of {}\n", scrub.mismatches);
+        text += &format!(
+            "{indent}{of} of {} mismatches: all fits but the unit on member {slot}\n",
+            scrub.mismatches
+        );
     }
     for mismatch in scrub.listed.iter().take(LISTED) {
-        let located =
-            mismatch.located.map_or(String::new(), |slot| format!(", member {slot} alone explains it"));
+        let located = mismatch
+            .located
+            .map_or(String::new(), |slot| format!(", all fits but the unit on member {slot}"));
         let repaired = if mismatch.repaired { ", repaired" } else { "" };
         text += &format!(
             "{indent}mismatch in stripe {} (byte {}){located}{repaired}\n",

@@ -4,6 +4,7 @@
 use parlour_units::Slot;
 
 use super::Rig;
+use crate::area::Area;
 use crate::coverage::Fault;
 use crate::disk::{Disk, Flushes};
 
@@ -45,8 +46,11 @@ impl Rig<'_> {
             }
             Fault::Clone => self.is_sound() && !self.is_full() && self.can_do_without(slot),
             Fault::MetadataError => !self.is_full() && self.can_do_without(slot),
-            Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite | Fault::DamagedMetadata => {
+            Fault::LostWrite | Fault::MisdirectedWrite | Fault::RottenWrite => {
                 self.serves() && !self.is_opening() && self.is_whole() && self.rests_beside(slot)
+            }
+            Fault::DamagedMetadata => {
+                self.serves() && !self.is_opening() && self.is_whole() && self.can_do_without(slot)
             }
             Fault::Rot => {
                 let ails = self.world.disks().iter().any(Disk::ails_in_writing)
@@ -136,7 +140,7 @@ impl Rig<'_> {
     /// Whether parity on the member in `slot` may be silently wrong: it stands in for nothing, and
     /// what is computed from it is wrong.
     fn misleads(&self, slot: u16) -> bool {
-        let armed = self.member(slot).is_some_and(Disk::is_armed);
+        let armed = self.member(slot).is_some_and(|disk| disk.is_armed_for(Area::Parity));
         armed || self.defects.stripes_with_wrong_parity().any(|stripe| self.holds_check(stripe, slot))
     }
 

@@ -172,6 +172,11 @@ impl Rig<'_> {
         if check && self.is_doubtful(stripe, unit, column) {
             return true;
         }
+        // Where check units may not fit, only those that stand in for missing data are used.
+        if self.is_unsynced() && self.geometry.fault_tolerance() > 1 && !self.geometry.keeps_copies() {
+            let units = self.geometry.layout().units();
+            return units.filter(|other| self.is_unreadable(stripe, *other, column)).count() > 1;
+        }
         // A check unit that can be read determines what stood on a member that is gone.
         let determines = check && !self.is_unreadable(stripe, unit, column);
         !determines && !self.geometry.can_compute(unit, |other| self.is_unreadable(stripe, other, column))

@@ -112,8 +112,11 @@ pub enum SettingError {
     #[error("--rotation is for raid5 and raid6; {0} has one place for its parity, or none")]
     Rotation(&'static str),
     /// The organization determines the number of copies itself.
-    #[error("--copies is for raid01, raid10 and raid10-far; {0} says itself how many copies it keeps")]
+    #[error("--copies is for raid01, raid10 and raid10-far, and not for {0}; --tolerance is for parity")]
     Copies(&'static str),
+    /// There is not even one copy.
+    #[error("0 copies of each unit are too few: keep at least 2")]
+    NoCopy,
     /// The organization determines the number of members that may be lost.
     #[error(
         "--tolerance is for organizations that may have more copies or parities: raid01, raid10, raid10-far, raid4, raid5 and \
@@ -151,6 +154,9 @@ impl OrganizationSettings {
     /// Fills in what these settings leave open from those of a file.
     #[must_use]
     pub fn or(self, file: Self) -> Self {
+        // The command line says one of these two, or the file does.
+        let either = self.copies.or(self.tolerance).is_some();
+        let file = if either { Self { copies: None, tolerance: None, ..file } } else { file };
         fill!(self, file, [organization, rotation, read, copies, tolerance, groups, unit, block, consistency])
     }
 
@@ -190,8 +196,8 @@ impl OrganizationSettings {
             (Some(_), None) if fixed || !row.organization.keeps_copies() => {
                 Err(SettingError::Copies(row.name))
             }
-            (Some(copies), None) => Ok(copies.saturating_sub(1)),
-            (None, Some(_)) if fixed => Err(SettingError::Tolerance(row.name)),
+            (Some(copies), None) => copies.checked_sub(1).ok_or(SettingError::NoCopy),
+            (None, Some(_)) if fixed || row.organization.floats() => Err(SettingError::Tolerance(row.name)),
             (None, Some(tolerance)) => Ok(tolerance),
         }
     }
@@ -293,6 +299,12 @@ pub fn describe(stored: &StoredGeometry) -> String {
         Some(Rotation::Dedicated) | None => NAMED.iter().find(|row| row.name == name).map(|row| row.about),
     };
     let about = about.map_or(String::new(), |about| format!(" ({about})"));
+    let usual =
+        NAMED.iter().find(|row| row.name == name).map(|row| row.checks.of(stored.layout.group_members));
+    let checks = match (stored.organization.keeps_parity(), stored.checks) {
+        (true, checks) if Some(checks) != usual => format!(", {checks} parities"),
+        _ => String::new(),
+    };
     let consistency = match stored.organization.is_logged() || stored.consistency.is_journal() {
         true => format!(", consistency {}", stored.consistency.name()),
         false => String::new(),
@@ -301,5 +313,5 @@ pub fn describe(stored: &StoredGeometry) -> String {
         0 => String::new(),
         length => format!(", write-back from {}", Sectors::new(length).bytes()),
     };
-    format!("{name}{about}{consistency}{write_back}")
+    format!("{name}{about}{checks}{consistency}{write_back}")
 }

@@ -227,7 +227,7 @@ fn a_repair_of_two_units_that_neither_member_keeps_excludes_both() {
     assert_eq!(places.map(|(slot, _)| state(&world, slot)), ["failed", "failed"]);
 }
 
-/// Regression test. P, which says what the lost unit holds, was computed from Q, which does not fit.
+/// Regression test. P, which says what a lost unit holds, was computed from Q, which did not fit.
 #[test]
 fn a_check_unit_that_stands_in_for_lost_data_is_not_computed_from_one_that_may_not_fit() {
     let setup = Setup::named("raid6", 6);

@@ -21,8 +21,8 @@ const OUTPUTS: usize = parlour_array::MOST_PARITIES as usize;
 /// then by source. With `adds` the sums are added to the outputs.
 ///
 /// # Panics
-/// If there are no outputs or more than a stripe has parities, lengths differ, an output overlaps another part, or
-/// there is not one coefficient for each pair.
+/// If there are no outputs or more than a stripe has parities, lengths differ, an output overlaps
+/// another part, or there is not one coefficient for each pair.
 pub fn sums(memory: &mut Memory, (outputs, sources): (&[Part], &[Part]), adds: bool, coefficients: &[u8]) {
     let count = outputs.len();
     assert!((1..=OUTPUTS).contains(&count), "a sum has an output for each parity at most");

@@ -60,7 +60,7 @@ impl Stripes {
     }
 }
 
-/// Whether a stripe's check units may not fit its data. (Copies that may differ are another matter.)
+/// Whether a stripe's check units may not fit its data. (Copies that may differ are treated apart.)
 fn is_unsynced(cx: &Context, durable: &Durable, stripe: Stripe) -> bool {
     !cx.geometry.keeps_copies() && durable.bitmap().is_in_doubt(cx, stripe)
 }

@@ -21,7 +21,7 @@ fn first_seed(bug: Bug) -> u64 {
         Bug::MissingChecksNotVoided => 3_500,
         // Few of the blocks that cannot be read, which alone are repaired, lie in unsynced stripes
         // whose parity does not fit just there.
-        Bug::RepairFromUnsynced => 4_000,
+        Bug::RepairFromUnsynced => 2_000,
         _ => 0,
     }
 }

@@ -28,9 +28,8 @@ impl Stripes {
             cx.jobs.stripe(id).targets = targets;
         }
         let stripe = cx.jobs.stripe(id).window.stripe;
-        let unsynced = is_unsynced(cx, durable, stripe);
         let untrusted = untrusted(cx, durable, stripe);
-        let outdated = unsynced && durable.bitmap().is_outdated(cx.geometry.layout().region_of(stripe).0);
+        let outdated = is_outdated(cx, durable, stripe);
         let behind = if logs.repairs_parity(cx, id) { logs.behind(cx, id)? } else { Vec::new() };
         let job = cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
@@ -44,8 +43,7 @@ impl Stripes {
         let plan = &mut job.plan;
         plan.clear();
         plan.narrows = matches!(stripe_job.purpose, Purpose::Read | Purpose::Write);
-        let doubt = Doubt { unsynced, outdated };
-        plan_job(&mut self.builder, plan, view, stripe_job, doubt, &behind)
+        plan_job(&mut self.builder, plan, view, stripe_job, outdated, &behind)
     }
 
     pub(super) fn run(&mut self, cx: &mut Context, logs: &Logs, id: JobId) {
@@ -66,7 +64,8 @@ fn is_unsynced(cx: &Context, durable: &Durable, stripe: Stripe) -> bool {
 }
 
 /// The check units from which nothing is computed. Where check units may not fit, those that stand
-/// in for missing data say what that data is; the others may say something else.
+/// in for missing data say what that data is; the others may say something else, and would make
+/// good data bad.
 pub(super) fn untrusted(cx: &Context, durable: &Durable, stripe: Stripe) -> UnitSet {
     match is_unsynced(cx, durable, stripe) {
         true => cx.geometry.code().spare_checks(cx.roster.missing(&cx.geometry, stripe)),
@@ -74,13 +73,10 @@ pub(super) fn untrusted(cx: &Context, durable: &Durable, stripe: Stripe) -> Unit
     }
 }
 
-/// What is in doubt about a stripe's check units.
-#[derive(Clone, Copy)]
-struct Doubt {
-    /// They do not fit the data, or may not.
-    unsynced: bool,
-    /// They lack records that are given up.
-    outdated: bool,
+/// Whether a stripe's check units lack records that are given up.
+fn is_outdated(cx: &Context, durable: &Durable, stripe: Stripe) -> bool {
+    let (region, _) = cx.geometry.layout().region_of(stripe);
+    is_unsynced(cx, durable, stripe) && durable.bitmap().is_outdated(region)
 }
 
 /// Plans what a job is to do. `behind` are the records that its stripe's parity lacks.
@@ -89,21 +85,16 @@ fn plan_job(
     plan: &mut Plan,
     view: StripeView<'_>,
     job: &StripeJob,
-    Doubt { unsynced, outdated }: Doubt,
+    outdated: bool,
     behind: &[Behind],
 ) -> Result<(), Lost> {
     let (targets, computed, columns) = (job.targets, job.computed(), job.window.columns);
     match job.purpose {
-        // The unit's member is there but cannot read it, and the parity does not fit.
-        Purpose::Read if unsynced && !computed.is_empty() => Err(Lost),
         // A unit that is on no member is not computed from parity that lacks records.
         Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
         Purpose::Rebuild { .. } if outdated && view.any_data(targets) => Err(Lost),
         Purpose::Read => builder.read_degraded(plan, view.without(computed), &job.pieces),
         Purpose::Write => plan_write(builder, plan, view, job),
-        // Parity that may not fit its data would make good data bad; the parity itself is computed
-        // from the data alone.
-        Purpose::Repair { .. } if unsynced && view.any_data(computed) => Err(Lost),
         Purpose::Repair { .. } if job.probe.is_under_way() => {
             builder.probe(plan, view, targets, columns);
             Ok(())

@@ -85,8 +85,10 @@ fn check_stripe(geometry: &Geometry, stripe: Stripe, end: Sector) {
         assert_eq!(layout.occupant(Location { slot, at }), Occupant::Unit { stripe, unit, offset });
     }
     let Some(logs) = layout.logs() else { return };
-    for position in [0, logs.segments() - 1] {
-        let location = geometry.log_segment_at(region, position).expect("it has logs");
+    let ends = [0, logs.segments() - 1];
+    for (position, copy) in ends.into_iter().flat_map(|at| (0..logs.log_copies()).map(move |copy| (at, copy)))
+    {
+        let location = geometry.log_segment_at(region, position, copy).expect("it has logs");
         assert!(location.at + Sectors::new(logs.shape().segment) <= end, "{location:?}");
     }
 }

@@ -146,7 +146,7 @@ impl Image {
             Structure::Header(region, segment, second) => {
                 let logs = geometry.layout().logs()?;
                 let region = parlour_units::Region::new(region % geometry.layout().region_count());
-                let location = geometry.log_segment_at(region, segment % logs.segments())?;
+                let location = geometry.log_segment_at(region, segment % logs.segments(), 0)?;
                 let header = geometry.log_header_length()?;
                 let last = Sectors::new(logs.shape().segment) - header;
                 let copy = if second { last } else { Sectors::ZERO };

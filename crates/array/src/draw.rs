@@ -47,6 +47,8 @@ pub enum Content {
         region: u32,
         /// The sublog.
         sublog: u16,
+        /// Which copy of it.
+        copy: u16,
     },
     /// Nothing.
     Unused,
@@ -247,8 +249,8 @@ fn run_at(geometry: &Geometry, location: Location) -> (Content, Sectors) {
         Occupant::Unit { stripe, unit, offset } => {
             (Content::of_unit(geometry, stripe, unit), layout.unit_length() - offset)
         }
-        Occupant::Log { region, sublog, offset } => {
-            (Content::Log { region: region.get(), sublog }, sublog_length(layout) - offset)
+        Occupant::Log { region, sublog, copy, offset } => {
+            (Content::Log { region: region.get(), sublog, copy }, sublog_length(layout) - offset)
         }
         Occupant::Unused => (Content::Unused, geometry.block()),
     }
@@ -276,7 +278,9 @@ fn add_region(geometry: &Geometry, region: Region, cells: &mut [Vec<Block>]) {
         }
     }
     let sublogs = layout.logs().map_or(0, |logs| logs.shape().sublogs);
-    for location in (0..sublogs).filter_map(|sublog| layout.sublog_at(region, sublog)) {
+    let copies = |sublog| (0..geometry.log_copies()).map(move |copy| (sublog, copy));
+    let logs = (0..sublogs).flat_map(copies);
+    for location in logs.filter_map(|(sublog, copy)| layout.sublog_at(region, sublog, copy)) {
         extend(geometry, cells, region, BlockKind::Log, location, sublog_length(layout));
     }
     cells.iter_mut().for_each(|blocks| blocks.sort_by_key(|block| block.at));
@@ -443,7 +447,7 @@ mod tests {
             assert!(parity > 0 && column[parity..].iter().all(|content| !content.is_redundant()));
         }
         let log: Vec<Content> = rows.iter().filter_map(|row| row[4]).map(|cell| cell.content).collect();
-        assert_eq!(log, [Content::Log { region: 0, sublog: 0 }]);
+        assert_eq!(log, [Content::Log { region: 0, sublog: 0, copy: 0 }]);
     }
 
     #[test]

@@ -292,7 +292,7 @@ impl<'a> Case<'a> {
         let view = StripeView { cached: &cached, ..self.view(window.stripe) };
         let content = Content::Host;
         let region = self.layout().region_of(window.stripe).0;
-        let log_stands = self.geometry.log_slots(region).all(|slot| !self.failed.contains(&slot));
+        let log_stands = self.geometry.log_stands(region, |slot| !self.failed.contains(&slot));
         let method = update::is_recorded(self.geometry, log_stands, self.all_stand()).then(|| {
             let known = self.simulated.old_data_known;
             update::method(builder, view, (&pieces, content), self.tuning, known)

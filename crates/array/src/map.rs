@@ -68,7 +68,7 @@ mod tests {
 
     fn raid5(unit: u64) -> Layout {
         let request = LayoutRequest { group_members: 4, groups: 1, unit, length: unit * 10 };
-        let details = Details { checks: 1, regions: None, logged: false, positions: None };
+        let details = Details { checks: 1, regions: None, log_copies: 1, logged: false, positions: None };
         Layout::new(LayoutChoice::Parity(Rotation::LeftSymmetric), details, request)
     }
 

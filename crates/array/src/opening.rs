@@ -419,8 +419,8 @@ fn entries_on(state: EntryState) -> Option<u64> {
 /// or was not whole; all, if the commit log is damaged. Their parity is computed from their data.
 fn unrecoverable(assembly: &Assembly, damaged: bool, map: &mut StoredBitmap) {
     let gone = gone(assembly);
-    let on_gone = |region: Region| assembly.geometry.log_slots(region).any(|slot| gone.contains(&slot));
-    let regions: Vec<Region> = map.dirty.iter().filter(|region| damaged || on_gone(*region)).collect();
+    let stands = |region: Region| assembly.geometry.log_stands(region, |slot| !gone.contains(&slot));
+    let regions: Vec<Region> = map.dirty.iter().filter(|region| damaged || !stands(*region)).collect();
     regions.into_iter().for_each(|region| map.resync.set(region));
 }
 

@@ -93,12 +93,6 @@ impl Organization {
         if self.floats() { *of_code.start()..=1 } else { of_code }
     }
 
-    /// Whether records of updates survive the loss of so many members: a region's log stands on one
-    /// member, and parity on another.
-    pub(crate) fn log_stands_for(self, tolerance: u16) -> bool {
-        !self.is_logged() || tolerance <= 1
-    }
-
     /// Whether units are written to a free position.
     pub fn floats(self) -> bool {
         self.update.floats()

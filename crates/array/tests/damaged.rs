@@ -294,7 +294,7 @@ fn the_first_copies_of_a_logs_headers_are_read() {
     let each = (0..geometry.layout().region_count())
         .flat_map(|region| (0..positions).map(move |position| (Region::new(region), position)));
     let starts: Vec<Sector> = each
-        .map(|(region, position)| geometry.log_segment_at(region, position).unwrap())
+        .map(|(region, position)| geometry.log_segment_at(region, position, 0).unwrap())
         .map(|location| geometry.data_start() + location.at.from_start())
         .collect();
     let read = |world: &World| -> Vec<Sector> {

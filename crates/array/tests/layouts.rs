@@ -39,7 +39,6 @@ prop_compose! {
         let copied = organization.code == Code::Copy;
         let groups = if organization.code == Code::ReedSolomon { groups } else { 1 };
         let members = if copied { (checks + 1) * sets } else { per_group * groups };
-        let checks = if organization.is_logged() { 1 } else { checks };
         let possible = organization.checks();
         Creation {
             organization,
@@ -159,8 +158,8 @@ proptest! {
                     let location = layout.locate(stripe, unit);
                     prop_assert_eq!((location.slot, location.at + offset), (slot, at));
                 }
-                Occupant::Log { region, sublog, offset } => {
-                    let location = layout.sublog_at(region, sublog).expect("it has logs");
+                Occupant::Log { region, sublog, copy, offset } => {
+                    let location = layout.sublog_at(region, sublog, copy).expect("it has logs");
                     prop_assert_eq!((location.slot, location.at + offset), (slot, at));
                 }
                 Occupant::Unused => {}
@@ -186,10 +185,13 @@ proptest! {
         let layout = geometry.layout();
         let Some(logs) = layout.logs() else { return Ok(()) };
         for region in (0..layout.region_count()).map(Region::new) {
+            let copies = |sublog| (0..logs.log_copies()).map(move |copy| (sublog, copy));
             let sublogs: BTreeSet<Slot> = (0..logs.shape().sublogs)
-                .map(|sublog| layout.sublog_slot(region, sublog).expect("it has logs"))
+                .flat_map(copies)
+                .map(|(sublog, copy)| layout.sublog_slot(region, sublog, copy).expect("it has logs"))
                 .collect();
-            prop_assert_eq!(sublogs.len(), usize::from(logs.shape().sublogs));
+            prop_assert_eq!(logs.log_copies(), geometry.fault_tolerance());
+            prop_assert_eq!(sublogs.len(), usize::from(logs.shape().sublogs * logs.log_copies()));
             for index in 0..layout.region_stripes() {
                 let stripe = layout.stripe_in(region, index).expect("a region is whole");
                 prop_assert_eq!(layout.region_of(stripe), (region, index));
@@ -221,8 +223,9 @@ proptest! {
         if let Some(logs) = layout.logs() {
             let size = Sectors::new(logs.shape().segment) * u64::from(logs.shape().sublog_segments);
             for region in (0..layout.region_count()).map(Region::new) {
-                for sublog in 0..logs.shape().sublogs {
-                    take(layout.sublog_at(region, sublog).expect("it has logs"), size);
+                let copies = |sublog| (0..logs.log_copies()).map(move |copy| (sublog, copy));
+                for (sublog, copy) in (0..logs.shape().sublogs).flat_map(copies) {
+                    take(layout.sublog_at(region, sublog, copy).expect("it has logs"), size);
                 }
             }
         }
@@ -353,6 +356,7 @@ fn the_papers_array_wastes_under_one_part_in_a_hundred() {
         let tracks = 949 * 14u64;
         let request = parlour_array::layout::ShapeRequest {
             checks: 1,
+            log_copies: 1,
             members: 22,
             unit: Sectors::new(4),
             length: Sectors::new(tracks * 48),

@@ -98,7 +98,7 @@ fn records_that_wait_for_the_next_opening_are_given_up_when_their_log_is_lost() 
     world.settle();
     world.starve(false);
     let layout = world.array.geometry().layout();
-    let slot = layout.sublog_slot(Region::new(0), 0).unwrap().get();
+    let slot = layout.sublog_slot(Region::new(0), 0, 0).unwrap().get();
     world.disk_at(slot).dead = true;
     // (Data that was not written since the last opening can be read.)
     let at = world.capacity() - 200;
@@ -266,7 +266,7 @@ fn a_committed_write_whose_data_finds_no_memory_is_redone_after_the_next_opening
         assert!(world.read_now(blocks[1].0, 4).as_ref() == Ok(&blocks[1].1));
         blocks.remove(0);
         // (Without the log's member it has the content that the write has left.)
-        if world.array.geometry().layout().sublog_slot(Region::new(0), 0) != Some(Slot::new(lost)) {
+        if world.array.geometry().layout().sublog_slot(Region::new(0), 0, 0) != Some(Slot::new(lost)) {
             blocks.extend((0..10).map(|part| part * 4).zip(new.chunks(2_048).map(<[u8]>::to_vec)));
         }
         loses_a_member_and_comes_back(world, lost, &blocks);

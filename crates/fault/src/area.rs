@@ -134,9 +134,11 @@ impl Area {
                 let regions = u64::from(layout.region_count());
                 let picked =
                     (0..64).map(|step| Region::new(((number >> 8).wrapping_add(step) % regions) as u32));
-                let sublog =
-                    |region| (0..logs.sublogs).filter_map(move |sublog| layout.sublog_at(region, sublog));
-                let there = picked.flat_map(sublog).find(|other| other.slot == slot)?;
+                let copies = |region| (0..geometry.log_copies()).map(move |copy| (region, copy));
+                let sublog = |(region, copy)| {
+                    (0..logs.sublogs).filter_map(move |sublog| layout.sublog_at(region, sublog, copy))
+                };
+                let there = picked.flat_map(copies).flat_map(sublog).find(|other| other.slot == slot)?;
                 Some(start + there.at.from_start()).filter(|_| fits(Sectors::new(logs.segment)))
             }
             _ => {

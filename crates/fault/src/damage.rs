@@ -103,9 +103,9 @@ fn segment(geometry: &Geometry, slot: Slot, number: u64) -> Option<(Sector, Sect
         let picked = (number >> 8).wrapping_add(step * 7);
         // The first segments are used most often.
         let (region, position) = (picked / 3 % regions, picked % segments.min(3));
-        let there = geometry.log_segment_at(Region::new(region as u32), position as u32)?;
+        let there = geometry.log_segment_on(Region::new(region as u32), position as u32, slot)?;
         let at = geometry.data_start() + there.at.from_start();
-        (there.slot == slot).then_some((at, Sectors::new(logs.shape().segment)))
+        Some((at, Sectors::new(logs.shape().segment)))
     })
 }
 

@@ -235,14 +235,16 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
     }
 }
 
-/// Where parity is updated in place and a stripe may have several check units, some arrays have one
-/// or two more than usual, each with a member more in each group.
+/// Where a stripe may have several check units, some arrays have one or two more than usual, each
+/// with a member more in each group, and one more for a further copy of a log.
 fn draw_checks(random: &mut Random, creation: &mut Creation) {
     let organization = creation.organization;
     let has_choice = organization.checks().contains(&(creation.checks + 1));
-    if organization.keeps_parity() && !organization.is_logged() && has_choice {
-        creation.checks += random.pick(&[0, 0, 1, 2]);
-        creation.members += (creation.checks - 1) * creation.groups;
+    if organization.keeps_parity() && has_choice {
+        let logged = organization.is_logged();
+        creation.checks += if logged { random.pick(&[0, 0, 0, 0, 1, 2]) } else { random.pick(&[0, 0, 1, 2]) };
+        let members = if logged { 2 } else { 1 };
+        creation.members += (creation.checks - 1) * creation.groups * members;
     }
 }
 

@@ -47,9 +47,15 @@ impl Code {
         self.scheme().checks.clone()
     }
 
-    /// Whether any so many units as there are check units can be computed from the others.
-    pub(super) fn is_mds(self) -> bool {
-        self.scheme().is_mds
+    /// With so many check units: how many units can be computed from the others, whichever they are.
+    pub(crate) fn tolerance(self, checks: u16) -> u16 {
+        (self.scheme().tolerance)(checks)
+    }
+
+    /// Copies that a log of updates needs to survive as many losses as the units do. It is as many as
+    /// losses: if all copies are lost, all data is there, and check units are computed from it.
+    pub(crate) fn log_copies(self, checks: u16) -> u16 {
+        self.tolerance(checks).max(1)
     }
 
     /// Checks that the code fits the stripes of a layout.

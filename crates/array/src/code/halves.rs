@@ -3,7 +3,7 @@
 use super::scheme::Scheme;
 
 /// Two check units over two halves.
-pub(super) const HALVES: Scheme = Scheme { is_parity: true, checks: 2..=2, is_mds: false, coefficients };
+pub(super) const HALVES: Scheme = Scheme { is_parity: true, checks: 2..=2, tolerance: |_| 1, coefficients };
 
 fn coefficients(data: u16, _checks: u16) -> Vec<Vec<u8>> {
     let half = |first: bool| (0..data).map(|unit| u8::from((unit < data / 2) == first)).collect();

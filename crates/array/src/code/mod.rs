@@ -50,8 +50,7 @@ impl Table {
     /// The table of `code` for stripes with these numbers of data units and check units.
     pub(crate) fn new(code: Code, data: u16, checks: u16) -> Table {
         let table = Table::of_rows(data, code.coefficients(data, checks));
-        let tolerance = if code.is_mds() { checks } else { table.any_losses() };
-        Table { tolerance, ..table }
+        Table { tolerance: code.tolerance(checks), ..table }
     }
 
     #[cfg(test)]
@@ -97,6 +96,7 @@ impl Table {
         })
     }
 
+    #[cfg(test)]
     fn any_losses(&self) -> u16 {
         let survived =
             (1..=self.rows.len() as u16).take_while(|count| self.survives_any(UnitSet::NONE, 0, *count));
@@ -104,6 +104,7 @@ impl Table {
     }
 
     /// Whether `missing` and any `more` units from number `from` on can be computed.
+    #[cfg(test)]
     fn survives_any(&self, missing: UnitSet, from: u16, more: u16) -> bool {
         if more == 0 {
             return self.recovers(missing);

@@ -9,9 +9,8 @@ pub(super) struct Scheme {
     pub(super) is_parity: bool,
     /// The least and the greatest number of check units.
     pub(super) checks: RangeInclusive<u16>,
-    /// Whether it is maximum distance separable: any so many units as there are check units can be
-    /// computed from the others. If not, the table of coefficients is searched for the number.
-    pub(super) is_mds: bool,
+    /// With so many check units: how many units can be computed from the others, whichever they are.
+    pub(super) tolerance: fn(u16) -> u16,
     /// The coefficients, by check unit and then by data unit, for these numbers of data units and
     /// check units.
     pub(super) coefficients: fn(u16, u16) -> Vec<Vec<u8>>,
@@ -19,11 +18,16 @@ pub(super) struct Scheme {
 
 /// There are no check units.
 pub(super) const NONE: Scheme =
-    Scheme { is_parity: false, checks: 0..=0, is_mds: true, coefficients: all_ones };
+    Scheme { is_parity: false, checks: 0..=0, tolerance: as_many, coefficients: all_ones };
 
 /// Each check unit is a copy of the only data unit.
 pub(super) const COPY: Scheme =
-    Scheme { is_parity: false, checks: 1..=63, is_mds: true, coefficients: all_ones };
+    Scheme { is_parity: false, checks: 1..=63, tolerance: as_many, coefficients: all_ones };
+
+/// As many units as there are check units: the code is maximum distance separable.
+pub(super) fn as_many(checks: u16) -> u16 {
+    checks
+}
 
 /// Each coefficient is 1.
 fn all_ones(data: u16, checks: u16) -> Vec<Vec<u8>> {

@@ -109,12 +109,6 @@ pub enum CreationError {
         /// The greatest number.
         most: u16,
     },
-    /// Parity logs stand on one member each.
-    #[error(
-        "a parity log stands on one member, and is lost with it: an array that survives the loss of {0} members updates its \
-         parity in place; use raid6, or a tolerance of 1"
-    )]
-    LogStandsOnce(u16),
     /// Several groups make no sense without check units, or with copies.
     #[error("parity groups side by side are for organizations with parity; {0} groups make no sense here")]
     UselessGroups(u16),
@@ -455,7 +449,7 @@ fn choose_lanes(
 
 /// The least length of a lane of records.
 fn least_lane(creation: &Creation, members: u16) -> Sectors {
-    let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
+    let sublogs = sublogs(creation, members);
     let sublogs = creation.organization.is_logged().then_some(sublogs);
     least_commit_log(creation.unit, members, sublogs).max(SMALLEST_COMMIT_LOG)
 }
@@ -517,7 +511,8 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
         return Err(CreationError::TooManyMembers(members));
     }
     let Organization { layout, code, .. } = creation.organization;
-    let least = layout.least_members(creation.checks).saturating_mul(groups);
+    let least =
+        layout.least_members(creation.checks, code.log_copies(creation.checks)).saturating_mul(groups);
     if members < least {
         return Err(CreationError::TooFewMembers { members, least });
     }
@@ -560,8 +555,9 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
     let small_segment = if room < Sectors::new(1 << 17) { Sectors::new(64) } else { Sectors::new(256) };
     let segment = creation.log.segment.unwrap_or(if large { Sectors::new(2_048) } else { small_segment });
     let checks = creation.checks;
-    let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
-    let most = members - checks - 1;
+    let sublogs = sublogs(creation, members);
+    let log_copies = creation.organization.code.log_copies(checks);
+    let most = most_sublogs(members, checks, log_copies);
     if sublogs == 0 || sublogs > most {
         return Err(CreationError::TooManySublogs { sublogs, members, most });
     }
@@ -572,6 +568,7 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
     let request = ShapeRequest {
         members,
         checks,
+        log_copies,
         unit: creation.unit,
         length: room,
         sublogs,
@@ -584,10 +581,18 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
         .ok_or(CreationError::NoRegionFits { segment: segment.bytes(), room: room.bytes() })
 }
 
-/// L ≈ 0.16 N balances the load if only one region is written and its data is cached (Stodolsky §6,
-/// as corrected).
-fn balanced_sublogs(members: u16) -> u16 {
-    ((u32::from(members) * 16).div_ceil(100) as u16).clamp(1, members - 2)
+/// The number of sublogs that is wished for. L ≈ 0.16 N balances the load if only one region is
+/// written and its data is cached (Stodolsky §6, as corrected); copies count as sublogs do.
+fn sublogs(creation: &Creation, members: u16) -> u16 {
+    let log_copies = creation.organization.code.log_copies(creation.checks);
+    let balanced = (u32::from(members) * 16).div_ceil(100 * u32::from(log_copies)) as u16;
+    let most = most_sublogs(members, creation.checks, log_copies);
+    creation.log.sublogs.unwrap_or(balanced.clamp(1, most.max(1)))
+}
+
+/// The greatest number of sublogs: a stripe keeps a data unit and its check units.
+fn most_sublogs(members: u16, checks: u16, log_copies: u16) -> u16 {
+    members.saturating_sub(checks + 1) / log_copies
 }
 
 /// The number of regions that is wished for, within limits.
@@ -611,10 +616,11 @@ fn room(length: Sectors, data_start: Sectors) -> Option<Sectors> {
 /// Length of the commit log's area on each member.
 fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let logged = creation.organization.is_logged();
-    let sublogs = creation.log.sublogs.unwrap_or_else(|| balanced_sublogs(members));
+    let sublogs = sublogs(creation, members);
     let data_units = logged_data_units(members, sublogs);
     let least = least_commit_log(creation.unit, members, logged.then_some(sublogs));
-    // The intents of a reintegration take at most 48 bytes for each record of a sector. (The length
+    // The intents of a reintegration take at most 48 bytes for each record of a sector and each
+    // check unit. (The length
     // of a region's log is not known yet; this is an estimate.)
     let segment = creation.log.segment.unwrap_or(Sectors::new(64));
     let wish = creation.log.regions.unwrap_or_else(|| default_regions(creation.member_length, segment));
@@ -622,7 +628,8 @@ fn commit_log(creation: &Creation, members: u16) -> Sectors {
     let ratio = creation.log.ratio.filter(|ratio| (0.0..=16.0).contains(ratio)).unwrap_or(0.5);
     let parity = share * u64::from(members) / (data_units + 1);
     let log = Sectors::new((parity as f64 * ratio) as u64) + segment * 2;
-    let intents = if logged { Sectors::new(log.get() / 10 + 64) } else { Sectors::ZERO };
+    let for_each = Sectors::new(log.get() / 10 + 64) * u64::from(creation.checks);
+    let intents = if logged { for_each } else { Sectors::ZERO };
     // (The intents take a quarter.)
     let lanes = least_lane(creation, members) * creation.log.lanes.map_or(0, u64::from);
     let with_intents = Sectors::new(lanes.get().div_ceil(3) * 4);

@@ -55,9 +55,6 @@ impl Geometry {
 
     fn from_settled(stored: StoredGeometry, log: &LogCreation) -> Result<Geometry, CreationError> {
         let tolerance = Geometry::from_stored(stored).fault_tolerance();
-        if !stored.organization.log_stands_for(tolerance) {
-            return Err(CreationError::LogStandsOnce(tolerance));
-        }
         let journal_copies = creation::journal_copies(log, &stored, tolerance)?;
         Ok(Geometry::from_stored(StoredGeometry { journal_copies, ..stored }))
     }
@@ -70,9 +67,10 @@ impl Geometry {
         let StoredGeometry { checks, regions, .. } = stored;
         let positions = stored.cylinder.and_then(|cylinder| cylinder.positions(stored.layout.unit));
         let logged = stored.organization.is_logged();
-        let details = Details { checks, regions, logged, positions };
+        let code = stored.organization.code;
+        let details = Details { checks, regions, log_copies: code.log_copies(checks), logged, positions };
         let layout = Layout::new(stored.organization.layout, details, stored.layout);
-        let code = Table::new(stored.organization.code, layout.data_units(), layout.check_units());
+        let code = Table::new(code, layout.data_units(), layout.check_units());
         Geometry { stored, layout, code }
     }
 

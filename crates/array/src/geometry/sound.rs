@@ -12,7 +12,7 @@ use super::sizes::{
     longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
-use crate::layout::{RegionShape, Regions};
+use crate::layout::{Protection, RegionShape, Regions};
 
 /// Members are shorter than this (2 EiB), and their data areas together shorter than the next (4
 /// EiB): byte addresses fit into 63 bits.
@@ -46,10 +46,7 @@ impl StoredGeometry {
         self.check_sizes()?;
         self.check_layout()?;
         self.check_commit_log()?;
-        self.check_metadata()?;
-        let tolerance = || crate::Geometry::from_stored(*self).fault_tolerance();
-        let stands = !self.organization.is_logged() || self.organization.log_stands_for(tolerance());
-        require(stands, "check units")
+        self.check_metadata()
     }
 
     fn check_members(&self) -> Sound {
@@ -97,8 +94,9 @@ impl StoredGeometry {
         let RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain } = *shape;
         let (members, unit) = (self.layout.group_members, self.layout.unit);
         require(unit < UNIT_END, "stripe unit")?;
-        let checks = self.checks;
-        let least = sublogs.checked_add(checks + 1);
+        let (checks, log_copies) = (self.checks, self.organization.code.log_copies(self.checks));
+        let logs = sublogs.checked_mul(log_copies);
+        let least = logs.and_then(|logs| logs.checked_add(checks + 1));
         require(sublogs >= 1 && least.is_some_and(|least| least <= members), "sublogs")?;
         let sized = segment >= 8 * self.block && segment <= LARGEST_SEGMENT.get();
         require(sized && segment.is_multiple_of(self.block), "log segment")?;
@@ -114,7 +112,8 @@ impl StoredGeometry {
         require(stripes > 0 && within(stripes, unit), "stripes of a region")?;
         let segments = u32::from(sublogs).checked_mul(sublog_segments).filter(|count| *count > 0);
         require(segments.is_some_and(|count| within(count, segment)), "segments of a sublog")?;
-        let regions = Regions::new(*shape, (members, checks), Sectors::new(unit));
+        let protection = Protection { checks, log_copies };
+        let regions = Regions::new(*shape, members, protection, Sectors::new(unit));
         require(regions.member_length().get() <= self.layout.length, "regions")
     }
 

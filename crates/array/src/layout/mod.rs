@@ -21,6 +21,7 @@ use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
 
 pub use choice::LayoutChoice;
+pub(crate) use regions::Protection;
 pub use regions::{RegionShape, Regions, ShapeRequest};
 pub use rotated::Rotation;
 use rule::{Facts, Rule, Shape};
@@ -53,6 +54,8 @@ pub enum Occupant {
         region: Region,
         /// The sublog.
         sublog: u16,
+        /// Which copy of it.
+        copy: u16,
         /// The distance from the start of the sublog.
         offset: Sectors,
     },
@@ -105,6 +108,8 @@ pub(crate) struct Details {
     pub(crate) checks: u16,
     /// The regions' shape.
     pub(crate) regions: Option<RegionShape>,
+    /// Copies of each region's log.
+    pub(crate) log_copies: u16,
     /// Whether updates are logged. If not, the room for logs stays unused.
     pub(crate) logged: bool,
     /// Positions and units of a cylinder.
@@ -167,7 +172,8 @@ impl Layout {
         let shape = details.regions.expect("a layout in regions is kept with its regions");
         let check_units = details.checks;
         let unit = Sectors::new(request.unit);
-        let regions = Regions::new(shape, (request.group_members, check_units), unit);
+        let stripes = Protection { checks: check_units, log_copies: details.log_copies };
+        let regions = Regions::new(shape, request.group_members, stripes, unit);
         Layout {
             facts,
             groups: request.groups,
@@ -347,9 +353,10 @@ impl Layout {
                     Occupant::Unit { stripe: in_group(row), unit, offset }
                 }
                 regions::Found::Log { .. } if !self.logged => Occupant::Unused,
-                regions::Found::Log { region, sublog, offset } => Occupant::Log {
+                regions::Found::Log { region, sublog, copy, offset } => Occupant::Log {
                     region: Region::new(region * u32::from(self.groups) + u32::from(group)),
                     sublog,
+                    copy,
                     offset,
                 },
                 regions::Found::Unused => Occupant::Unused,
@@ -440,17 +447,17 @@ impl Layout {
         self.region_stripes
     }
 
-    /// Where `sublog` of `region` starts. `None` if the layout has no logs.
-    pub fn sublog_at(&self, region: Region, sublog: u16) -> Option<Location> {
+    /// Where a copy of `sublog` of `region` starts. `None` if the layout has no logs.
+    pub fn sublog_at(&self, region: Region, sublog: u16, copy: u16) -> Option<Location> {
         let (group, in_group) = self.region_in_group(region);
-        let (member, at) = self.logs()?.sublog(in_group, sublog);
+        let (member, at) = self.logs()?.sublog(in_group, sublog, copy);
         Some(Location { slot: self.slot_in(group, member), at: Sector::ZERO + at })
     }
 
-    /// The slot that holds `sublog` of `region`.
-    pub fn sublog_slot(&self, region: Region, sublog: u16) -> Option<Slot> {
+    /// The slot that holds a copy of `sublog` of `region`.
+    pub fn sublog_slot(&self, region: Region, sublog: u16, copy: u16) -> Option<Slot> {
         let (group, in_group) = self.region_in_group(region);
-        Some(self.slot_in(group, self.logs()?.sublog_member(in_group, sublog)))
+        Some(self.slot_in(group, self.logs()?.sublog_member(in_group, sublog, copy)))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Regions: each is a small array with its own parity log (Stodolsky §2.1, figures 8 and 9).
 //!
-//! In a region, `sublogs` members hold the log and no data of the region; the others hold its data.
-//! Check units are striped block by block: over the data members alone when there is one sublog
+//! In a region, some members hold the log and no data of the region; the others hold its data.
+//! The log consists of `sublogs`, and there are as many copies of each as units of a stripe may be
+//! lost (Stodolsky §9, figure 29), each on a member of its own. Check units are striped block by block: over the data members alone when there is one sublog
 //! (figure 8), over all members when there are more (figure 9), never on a member that holds
 //! another unit of the same stripe. (The paper's figures have one check unit in each stripe: the
 //! parity.) On each member a region is one piece: first its share of the parity, contiguous,
@@ -50,6 +51,8 @@ pub struct ShapeRequest {
     pub members: u16,
     /// Check units in each stripe.
     pub checks: u16,
+    /// Copies of each log.
+    pub log_copies: u16,
     /// The stripe unit.
     pub unit: Sectors,
     /// Each member's data area.
@@ -66,10 +69,19 @@ pub struct ShapeRequest {
     pub grain: Sectors,
 }
 
+/// What protects the data of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Protection {
+    /// Check units in each stripe.
+    pub(crate) checks: u16,
+    /// Copies of its log.
+    pub(crate) log_copies: u16,
+}
+
 /// The place of one unit of a stripe in the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Spot {
-    /// The role of the member: sublog members first, then data members.
+    /// The role of the member: log members first, then data members.
     role: u16,
     /// The number of units of the same kind (data or check units) that earlier stripes of the
     /// period have there.
@@ -81,7 +93,7 @@ struct Spot {
 pub struct Regions {
     shape: RegionShape,
     members: u16,
-    checks: u16,
+    protection: Protection,
     unit: Sectors,
     period: u32,
     /// By stripe in the period, then by unit.
@@ -103,14 +115,14 @@ pub struct Regions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Unit { row: u64, unit: Unit, offset: Sectors },
-    Log { region: u32, sublog: u16, offset: Sectors },
+    Log { region: u32, sublog: u16, copy: u16, offset: Sectors },
     Unused,
 }
 
 impl Regions {
-    /// Regions of this shape on so many members, with so many check units in each stripe.
-    pub(crate) fn new(shape: RegionShape, (members, checks): (u16, u16), unit: Sectors) -> Regions {
-        let pattern = Pattern::new(members, shape.sublogs, checks);
+    /// Regions of this shape on so many members.
+    pub(crate) fn new(shape: RegionShape, members: u16, protection: Protection, unit: Sectors) -> Regions {
+        let pattern = Pattern::new(members, shape.sublogs, protection);
         let grain = Sectors::new(shape.grain);
         let share = |per_period: &[Vec<u32>], role: usize| {
             let ranks = &per_period[role];
@@ -118,21 +130,21 @@ impl Regions {
             let rest = ranks.iter().filter(|stripe| **stripe < shape.stripes % pattern.period).count() as u64;
             (unit * (whole + rest)).round_up(grain)
         };
-        let sublogs = usize::from(shape.sublogs);
+        let logs = usize::from(shape.sublogs * protection.log_copies);
         let roles = usize::from(members);
         let widest = |from: usize, to: usize, of: &[Vec<u32>]| {
             (from..to).map(|role| share(of, role)).max().unwrap_or(Sectors::ZERO)
         };
-        let log_parity = widest(0, sublogs, &pattern.parity_at);
-        let data_parity = widest(sublogs, roles, &pattern.parity_at);
-        let mut parity_share = vec![log_parity; sublogs];
+        let log_parity = widest(0, logs, &pattern.parity_at);
+        let data_parity = widest(logs, roles, &pattern.parity_at);
+        let mut parity_share = vec![log_parity; logs];
         parity_share.resize(roles, data_parity);
-        let data_share = widest(sublogs, roles, &pattern.data_at);
+        let data_share = widest(logs, roles, &pattern.data_at);
         let sublog = Sectors::new(shape.segment) * u64::from(shape.sublog_segments);
         let mut regions = Regions {
             shape,
             members,
-            checks,
+            protection,
             unit,
             period: pattern.period,
             spots: pattern.spots,
@@ -167,7 +179,17 @@ impl Regions {
 
     /// The number of data units in a stripe: N − L − 1 with one check unit.
     pub fn data_units(&self) -> u16 {
-        self.members - self.shape.sublogs - self.checks
+        self.members - self.log_members() - self.protection.checks
+    }
+
+    /// The number of copies of each region's log.
+    pub fn log_copies(&self) -> u16 {
+        self.protection.log_copies
+    }
+
+    /// The number of members that hold a region's log.
+    fn log_members(&self) -> u16 {
+        self.shape.sublogs * self.protection.log_copies
     }
 
     /// The number of stripes after which units are placed on members with the same roles again.
@@ -177,7 +199,7 @@ impl Regions {
 
     /// The units of a stripe.
     fn width(&self) -> usize {
-        usize::from(self.data_units() + self.checks)
+        usize::from(self.data_units() + self.protection.checks)
     }
 
     /// The number of log segments in a region.
@@ -186,7 +208,7 @@ impl Regions {
     }
 
     fn piece(&self, role: u16) -> Sectors {
-        let rest = if role < self.shape.sublogs { self.sublog } else { self.data_share };
+        let rest = if role < self.log_members() { self.sublog } else { self.data_share };
         self.parity_share[usize::from(role)] + rest
     }
 
@@ -201,12 +223,13 @@ impl Regions {
         let n = u32::from(self.members);
         let member = match self.shape.sublogs {
             1 => n - 1 - region % n,
-            sublogs => {
+            _ => {
+                let logs = u32::from(self.log_members());
                 // If L and N have a common factor, the walk would only visit every few members.
                 // Therefore it moves one further after each round.
-                let factor = greatest_common_divisor(n, u32::from(sublogs));
+                let factor = greatest_common_divisor(n, logs);
                 let rounds = region / (n / factor) % factor;
-                ((u64::from(region) * u64::from(sublogs) + u64::from(rounds)) % u64::from(n)) as u32
+                ((u64::from(region) * u64::from(logs) + u64::from(rounds)) % u64::from(n)) as u32
             }
         };
         member as u16
@@ -214,7 +237,7 @@ impl Regions {
 
     /// Whether `member` is a data member of `region`.
     pub(super) fn has_data(&self, region: u32, member: u16) -> bool {
-        self.role(region, member) >= self.shape.sublogs
+        self.role(region, member) >= self.log_members()
     }
 
     fn role(&self, region: u32, member: u16) -> u16 {
@@ -246,14 +269,14 @@ impl Regions {
         (member, self.piece_start(region, member) + before + self.unit * rank)
     }
 
-    /// The member that holds `sublog` of `region`.
-    pub(super) fn sublog_member(&self, region: u32, sublog: u16) -> u16 {
-        self.member(region, sublog)
+    /// The member that holds a copy of `sublog` of `region`.
+    pub(super) fn sublog_member(&self, region: u32, sublog: u16, copy: u16) -> u16 {
+        self.member(region, copy * self.shape.sublogs + sublog)
     }
 
-    /// The member that holds `sublog` of `region`, and where it starts there.
-    pub(super) fn sublog(&self, region: u32, sublog: u16) -> (u16, Sectors) {
-        let member = self.sublog_member(region, sublog);
+    /// The member that holds a copy of `sublog` of `region`, and where it starts there.
+    pub(super) fn sublog(&self, region: u32, sublog: u16, copy: u16) -> (u16, Sectors) {
+        let member = self.sublog_member(region, sublog, copy);
         (member, self.piece_start(region, member) + self.parity_share[usize::from(sublog)])
     }
 
@@ -261,8 +284,9 @@ impl Regions {
         let Some((region, within)) = self.piece_at(member, at) else { return Found::Unused };
         let role = self.role(region, member);
         let parity = self.parity_share[usize::from(role)];
-        if within >= parity && role < self.shape.sublogs {
-            return Found::Log { region, sublog: role, offset: within - parity };
+        if within >= parity && role < self.log_members() {
+            let (copy, sublog) = (role / self.shape.sublogs, role % self.shape.sublogs);
+            return Found::Log { region, sublog, copy, offset: within - parity };
         }
         let (at_rank, within) = match within < parity {
             true => (&self.parity_at[usize::from(role)], within),
@@ -322,10 +346,11 @@ impl Pattern {
     /// In each stripe as many data members are left out as there are check units, in turn from the
     /// last. With one sublog the check units go there. With several sublogs, of every N turns as
     /// many as there are data members place a check unit on its member left out, and the other
-    /// turns place it on the sublog members. Each check unit is a turn ahead of the one before, so
+    /// turns place it on the log members. Each check unit is a turn ahead of the one before, so
     /// that no two are on one member. This gives each member the same share.
-    fn new(members: u16, sublogs: u16, checks: u16) -> Pattern {
-        let data_members = members - sublogs;
+    fn new(members: u16, sublogs: u16, Protection { checks, log_copies }: Protection) -> Pattern {
+        let logs = sublogs * log_copies;
+        let data_members = members - logs;
         let turns = if sublogs == 1 { 1 } else { members };
         let period = u32::from(data_members) * u32::from(turns);
         let roles = usize::from(members);
@@ -337,7 +362,7 @@ impl Pattern {
         };
         for stripe in 0..period {
             let left_out = data_members - 1 - (stripe % u32::from(data_members)) as u16;
-            let data_member = |step: u16| sublogs + (left_out + step) % data_members;
+            let data_member = |step: u16| logs + (left_out + step) % data_members;
             for step in checks..data_members {
                 pattern.put(stripe, data_member(step), false);
             }
@@ -412,7 +437,8 @@ impl ShapeRequest {
     fn largest(&self, regions: u32) -> Option<(f64, RegionShape)> {
         let fits = |stripes: u32| {
             let shape = self.shape(regions, stripes);
-            Regions::new(shape, (self.members, self.checks), self.unit).member_length() <= self.length
+            let protection = Protection { checks: self.checks, log_copies: self.log_copies };
+            Regions::new(shape, self.members, protection, self.unit).member_length() <= self.length
         };
         if !fits(1) {
             return None;
@@ -433,9 +459,10 @@ impl ShapeRequest {
 
     /// Sectors of data, parity and log in all regions.
     fn used(&self, shape: &RegionShape) -> f64 {
-        let units = f64::from(self.members - self.sublogs) * f64::from(shape.stripes);
+        let logs = self.sublogs * self.log_copies;
+        let units = f64::from(self.members - logs) * f64::from(shape.stripes);
         let region = units * self.unit.get() as f64
-            + f64::from(self.sublogs) * f64::from(shape.sublog_segments) * self.segment.get() as f64;
+            + f64::from(logs) * f64::from(shape.sublog_segments) * self.segment.get() as f64;
         region * f64::from(shape.regions)
     }
 }

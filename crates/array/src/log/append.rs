@@ -107,14 +107,13 @@ impl Logs {
     fn claim(&mut self, cx: &mut Context, region: Region, first: u32, position: u32) -> Vec<u32> {
         let several = matches!(cx.tuning.log_flush, LogFlush::Watermark(_));
         let mut claimed = vec![first];
-        let turn = cx.roster.turn();
-        self.begin_append(region, first, position, turn);
+        self.begin_append(cx, region, first, position);
         let mut next_position = cx.geometry.next_log_segment(position);
         loop {
             let free = self.region(region).positions.get(next_position as usize) == Some(&false);
             let Some(next) = self.next_ready(region).filter(|_| free && several) else { return claimed };
             self.region(region).positions[next_position as usize] = true;
-            self.begin_append(region, next, next_position, turn);
+            self.begin_append(cx, region, next, next_position);
             claimed.push(next);
             next_position = cx.geometry.next_log_segment(next_position);
         }
@@ -127,8 +126,6 @@ impl Logs {
         }
         self.region(region).forget_count();
         let position = self.segment(segments[0]).position.expect("a segment being appended has a position");
-        let location = cx.geometry.log_segment_at(region, position).expect("a logged layout");
-        let at = cx.geometry.absolute(location.at);
         let id = cx.jobs.start(Kind::Append { region, segments: segments.clone() }, Class::Log);
         let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
@@ -139,12 +136,15 @@ impl Logs {
         }
         // What the commit log forgets from here on must not be lost.
         let durable = cx.geometry.is_journaled();
-        for (at, spans) in self.append_accesses(cx, &segments, at) {
-            let length = spans.iter().fold(Sectors::ZERO, |sum, span| sum + span.length);
-            cx.jobs
-                .get_mut(id)
-                .plan
-                .push(Action::Write { member: location.slot.into(), at, length, durable }, &spans);
+        let copies = self.segment(segments[0]).copies;
+        for copy in (0..cx.geometry.log_copies()).filter(|copy| copies.has(*copy)) {
+            let location = cx.geometry.log_segment_at(region, position, copy).expect("a logged layout");
+            let at = cx.geometry.absolute(location.at);
+            for (at, spans) in self.append_accesses(cx, &segments, at) {
+                let length = spans.iter().fold(Sectors::ZERO, |sum, span| sum + span.length);
+                let write = Action::Write { member: location.slot.into(), at, length, durable };
+                cx.jobs.get_mut(id).plan.push(write, &spans);
+            }
         }
         cx.counters.appends += 1;
         cx.run_own(id);
@@ -180,8 +180,8 @@ impl Logs {
         accesses
     }
 
-    /// The segments are in the log. If their member was failed meanwhile, the log lost them with
-    /// the member, and they are treated as not written.
+    /// The segments are in the log. If all of their members were failed meanwhile, the log lost
+    /// them with the members, and they are treated as not written.
     pub(crate) fn append_done(
         &mut self,
         cx: &mut Context,
@@ -233,12 +233,19 @@ impl Logs {
 }
 
 impl super::Logs {
-    fn begin_append(&mut self, region: Region, index: u32, position: u32, turn: u64) {
-        let segment = self.segment_mut(index);
-        segment.state = SegmentState::Appending;
+    /// The segment goes to all copies of the log whose members are there. Those that are being
+    /// rebuilt are among them: what is appended from here on need not be copied for them.
+    fn begin_append(&mut self, cx: &Context, region: Region, index: u32, position: u32) {
+        let turn = cx.roster.turn();
+        let is_there = |copy: &u16| {
+            let location = cx.geometry.log_segment_at(region, position, *copy).expect("a logged layout");
+            cx.roster.member_since(location.slot, turn).is_some()
+        };
+        let copies = (0..cx.geometry.log_copies()).filter(is_there).collect();
         self.appending += 1;
         let segment = self.segment_mut(index);
-        (segment.position, segment.turn) = (Some(position), turn);
+        segment.state = SegmentState::Appending;
+        (segment.position, segment.copies, segment.turn) = (Some(position), copies, turn);
         self.leave_queue(region, index);
     }
 }

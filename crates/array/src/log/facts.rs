@@ -6,7 +6,7 @@ use parlour_units::{Region, Sector, Slot, Stripe};
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::log::reintegrate::state::Reintegration;
-use crate::log::{LoadState, Logs, RegionLog, SegmentState};
+use crate::log::{LoadState, Logs, RegionLog, Segment, SegmentState};
 use crate::mode::Mode;
 use crate::roster::SlotState;
 use crate::update;
@@ -28,10 +28,15 @@ impl Logs {
         open && update::is_recorded(&cx.geometry, self.log_stands(cx, region), durable.is_whole(cx))
     }
 
-    /// Whether all members that hold `region`'s log are active.
+    /// Whether members that hold a copy of `region`'s whole log are active.
     pub(crate) fn log_stands(&self, cx: &Context, region: Region) -> bool {
-        let mut slots = cx.geometry.log_slots(region);
-        !cx.roster.is_degraded() || slots.all(|slot| cx.roster.state(slot) == SlotState::Active)
+        let is_active = |slot| cx.roster.state(slot) == SlotState::Active;
+        !cx.roster.is_degraded() || cx.geometry.log_stands(region, is_active)
+    }
+
+    /// The same of members that have been in their slots since `turn`.
+    pub(in crate::log) fn log_stood_since(&self, cx: &Context, region: Region, turn: u64) -> bool {
+        cx.geometry.log_stands(region, |slot| stood_since(cx, slot, turn))
     }
 
     /// Whether `region` is not yet brought up to its records; until then hosts must not see it.
@@ -40,13 +45,13 @@ impl Logs {
         log.is_some_and(|log| log.recovery.is_some())
     }
 
-    /// Whether the members that held `region`'s log when the array was opened still hold it.
+    /// Whether the members that held `region`'s log when the array was opened still hold it, or a
+    /// copy of it.
     pub(crate) fn remembered_log_stands(&self, cx: &Context, region: Region) -> bool {
-        let since_opening = |slot| cx.roster.member_since(slot, 0).is_some();
-        self.log_stands(cx, region) && cx.geometry.log_slots(region).all(since_opening)
+        self.log_stood_since(cx, region, 0)
     }
 
-    /// Whether a segment of `region` is on a member that was failed.
+    /// Whether a segment of `region` was on members that were failed, and on no other.
     pub(crate) fn log_is_lost(&self, cx: &Context, region: Region) -> bool {
         if cx.roster.is_whole_since(0) {
             return false;
@@ -60,17 +65,42 @@ impl Logs {
         log.segments.iter().any(lost)
     }
 
-    /// Whether the member to which a segment was appended still stands.
+    /// Whether a member to which a segment was appended still stands.
     pub(crate) fn segment_stands(&self, cx: &Context, region: Region, index: u32) -> bool {
-        let (slot, _) = self.segment_at(cx, region, index);
-        let turn = self.segment(index).turn;
-        cx.roster.member_since(slot, turn).is_some()
+        self.standing_copies(cx, region, index).next().is_some()
     }
 
-    /// Where a segment that is not in memory is stored.
+    /// Whether the member in `slot` holds a segment, or none of the segment's sublog.
+    pub(in crate::log) fn stands_on(&self, cx: &Context, region: Region, index: u32, slot: Slot) -> bool {
+        let mut copies =
+            (0..cx.geometry.log_copies()).map(|copy| (copy, self.copy_at(cx, region, index, copy).0));
+        let of_slot = copies.find(|(_, other)| *other == slot);
+        of_slot.is_none_or(|(copy, _)| self.standing_copies(cx, region, index).any(|other| other == copy))
+    }
+
+    /// The copies of a segment that stand.
+    pub(in crate::log) fn standing_copies(
+        &self,
+        cx: &Context,
+        region: Region,
+        index: u32,
+    ) -> impl Iterator<Item = u16> {
+        let Segment { copies, turn, .. } = *self.segment(index);
+        (0..cx.geometry.log_copies()).filter(move |copy| {
+            let (slot, _) = self.copy_at(cx, region, index, *copy);
+            copies.has(*copy) && cx.roster.member_since(slot, turn).is_some()
+        })
+    }
+
+    /// Where a segment that is not in memory is read.
     pub(in crate::log) fn segment_at(&self, cx: &Context, region: Region, index: u32) -> (Slot, Sector) {
+        let copy = self.standing_copies(cx, region, index).next().unwrap_or(0);
+        self.copy_at(cx, region, index, copy)
+    }
+
+    fn copy_at(&self, cx: &Context, region: Region, index: u32, copy: u16) -> (Slot, Sector) {
         let position = self.segment(index).position.expect("what is not in memory is in a position");
-        let location = cx.geometry.log_segment_at(region, position).expect("a logged layout");
+        let location = cx.geometry.log_segment_at(region, position, copy).expect("a logged layout");
         (location.slot, cx.geometry.absolute(location.at))
     }
 
@@ -133,4 +163,9 @@ impl Logs {
         let log = self.region(region);
         log.reintegrating.as_mut().expect("it is under way")
     }
+}
+
+/// Whether the member in `slot` is active, and has been there since `turn`.
+pub(in crate::log) fn stood_since(cx: &Context, slot: Slot, turn: u64) -> bool {
+    cx.roster.state(slot) == SlotState::Active && cx.roster.member_since(slot, turn).is_some()
 }

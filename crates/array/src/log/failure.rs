@@ -7,13 +7,14 @@ use crate::durable::Durable;
 use crate::log::{LoadState, Logs};
 
 impl Logs {
-    /// A member was failed: logs on it are lost, and the records of other logs are folded into the
-    /// parity.
+    /// A member was failed: logs on it of which no copy stands are lost. If there is no journal, the
+    /// records of other logs are folded into the parity.
     pub(crate) fn logs_after_failure(&mut self, cx: &mut Context, durable: &mut Durable, slot: Slot) {
         cx.runnable.extend(self.take_pool_waiters());
         let regions: Vec<Region> = self.regions.regions().collect();
         for region in regions {
-            let on_it = cx.geometry.log_slots(region).any(|other| other == slot);
+            let held = cx.geometry.log_slots(region).any(|other| other == slot);
+            let on_it = held && !self.log_stands(cx, region);
             let log = &self.regions[region];
             let unknown = log.load != LoadState::Known && on_it;
             // A job that is loading or reintegrating this log checks at its end whether the log's

@@ -4,7 +4,8 @@
 //! The table of the regions' logs says which records the log holds. The array reads only as many
 //! headers as it takes to find all of these: the first copy of each header, a few positions at a
 //! time, in the order in which positions are filled. The second copies are read only if something
-//! is missing.
+//! is missing, and then the other copies of the log, if it has any: of each position the newest
+//! header counts.
 //!
 //! If some of them are found in segments from before the table's session, the first copies of all
 //! headers are read. A crash may have cut such a segment off behind its header; its records were
@@ -27,6 +28,8 @@ use crate::format::segment::{Header, Record};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
+use crate::log::copies::LogCopies;
+use crate::log::facts::stood_since;
 use crate::plan::{Plan, Source, Span, Strategy};
 use crate::status::Event;
 
@@ -55,12 +58,29 @@ impl Logs {
             Load {
                 region,
                 turn,
+                sources: self.sources(cx, region),
                 found: BTreeMap::new(),
                 unreadable: BTreeSet::new(),
+                source: 0,
                 copy: Copy::First,
                 asked: Vec::new(),
             },
         );
+    }
+
+    /// By sublog: the copies that stand. (If none does, the first one is asked.)
+    fn sources(&self, cx: &Context, region: Region) -> Vec<Vec<u16>> {
+        let shape = cx.geometry.layout().logs().expect("a logged layout").shape();
+        let stands = |sublog: u16, copy: &u16| {
+            let slot = cx.geometry.layout().sublog_slot(region, sublog, *copy);
+            slot.is_some_and(|slot| stood_since(cx, slot, 0))
+        };
+        let of_sublog = |sublog: u16| {
+            let standing: Vec<u16> =
+                (0..cx.geometry.log_copies()).filter(|copy| stands(sublog, copy)).collect();
+            if standing.is_empty() { vec![0] } else { standing }
+        };
+        (0..shape.sublogs).map(of_sublog).collect()
     }
 
     fn go_on_loading(&mut self, cx: &mut Context, durable: &mut Durable, mut load: Load) {
@@ -71,15 +91,17 @@ impl Logs {
         let region = load.region.as_usize();
         let settled =
             complete && load.is_settled(shape.segments(), self.stored[region], self.applied[region]);
-        let Some((copy, positions)) = load.next(shape.segments()).filter(|_| !settled) else {
+        let Some((source, copy, positions)) = load.next(shape.segments()).filter(|_| !settled) else {
             return self.understand_headers(cx, durable, load, complete);
         };
-        (load.copy, load.asked) = (copy, positions);
+        (load.source, load.copy, load.asked) = (source, copy, positions);
         let (header, length) = (self.header, self.segment_length);
         let mut plan = Plan::of(Strategy::Metadata);
         let mut start = Sectors::ZERO;
         for position in &load.asked {
-            let location = cx.geometry.log_segment_at(load.region, *position).expect("a logged layout");
+            let log_copy = load.copy_of(*position, source).expect("a source of the position");
+            let location = cx.geometry.log_segment_at(load.region, *position, log_copy);
+            let location = location.expect("a logged layout");
             let offset = if copy == Copy::First { Sectors::ZERO } else { length - header };
             let at = cx.geometry.absolute(location.at);
             plan.read(location.slot, at + offset, Span::new(Source::Metadata, start, header));
@@ -116,11 +138,10 @@ impl Logs {
         let metadata = std::mem::take(&mut cx.jobs.get_mut(id).metadata);
         cx.jobs.end(id);
         let length = self.header.bytes().as_usize();
-        for (position, bytes) in load.asked.iter().zip(metadata.chunks(length)) {
+        for (position, bytes) in load.asked.clone().into_iter().zip(metadata.chunks(length)) {
             let header = Header::decode(bytes, cx.identity).filter(|header| header.region == load.region);
             if let Some(header) = header {
-                load.unreadable.remove(position);
-                load.found.insert(*position, header);
+                load.take(position, header);
             }
         }
         self.go_on_loading(cx, durable, load);
@@ -130,7 +151,7 @@ impl Logs {
     fn understand_headers(&mut self, cx: &mut Context, durable: &mut Durable, load: Load, complete: bool) {
         let Load { region, turn, found, unreadable, .. } = &load;
         let (region, turn) = (*region, *turn);
-        // If neither copy of a header can be read, it is not known what the log held.
+        // If no copy of a header can be read, it is not known what the log held.
         if !complete && !unreadable.is_empty() {
             return self.give_log_up(cx, durable, region);
         }
@@ -138,7 +159,7 @@ impl Logs {
         let (applied, before) = (self.applied[region.as_usize()], self.before);
         self.region(region).read_at = self.stamp;
         let mut known = held.clone();
-        let implausible = found.iter().find(|(_, header)| !header.is_within(before));
+        let implausible = found.iter().find(|(_, (header, _))| !header.is_within(before));
         let mut sound = complete && implausible.is_none();
         if let Some((position, _)) = implausible {
             self.report_implausible_segment(cx, region, *position);
@@ -149,7 +170,8 @@ impl Logs {
             let live: Vec<Record> = header.records.iter().copied().filter(counts).collect();
             sound &= live.iter().all(|record| self.is_sound(cx, record));
             if sound && !live.is_empty() {
-                self.restore(region, position, header.stamp, live, turn);
+                let copies = load.copies_of(position);
+                self.restore((region, position, copies), header.stamp, live, turn);
             } else if shadow {
                 self.keep_shadow(region, position);
             }
@@ -171,7 +193,7 @@ impl Logs {
     }
 
     fn report_implausible_segment(&mut self, cx: &mut Context, region: Region, position: u32) {
-        if let Some(location) = cx.geometry.log_segment_at(region, position) {
+        if let Some(location) = cx.geometry.log_segment_at(region, position, 0) {
             cx.events.push_back(Event::Implausible { slot: location.slot, what: "log segment" });
         }
     }
@@ -190,7 +212,13 @@ impl Logs {
         log.shadows.push(position);
     }
 
-    fn restore(&mut self, region: Region, position: u32, stamp: u64, records: Vec<Record>, turn: u64) {
+    fn restore(
+        &mut self,
+        (region, position, copies): (Region, u32, LogCopies),
+        stamp: u64,
+        records: Vec<Record>,
+        turn: u64,
+    ) {
         self.records += records.len() as u64;
         for record in &records {
             *self.region(region).live.entry(record.stripe).or_default() += 1;
@@ -206,6 +234,7 @@ impl Logs {
             commits: vec![None; records.len()],
             records,
             taken: 0,
+            copies,
             turn,
             stamp,
         });
@@ -214,8 +243,8 @@ impl Logs {
         log.positions[position as usize] = true;
     }
 
-    /// Some headers could not be read. Each header is stored twice: either copy says whether the
-    /// position is in use.
+    /// Some headers could not be read. Each header is stored twice, in each copy of the log: any of
+    /// them says whether the position is in use.
     pub(crate) fn load_broken(
         &mut self,
         cx: &mut Context,
@@ -226,22 +255,19 @@ impl Logs {
         let job = cx.jobs.get(id);
         let failed: Vec<bool> =
             job.actions().map(|action| failures.iter().any(|failure| failure.is_of(action))).collect();
-        let region = load.region;
-        if failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
-            for (position, failed) in load.asked.iter().zip(failed) {
-                match load.copy {
-                    Copy::First if failed => _ = load.unreadable.insert(*position),
-                    Copy::Second if !failed => _ = load.unreadable.remove(position),
-                    Copy::First | Copy::Second => {}
-                }
-            }
+        let (region, turn) = (load.region, load.turn);
+        let stands = self.log_stood_since(cx, region, turn);
+        // Where a member was lost, a copy of what it held is read.
+        let goes_on = |failure: &FailedAccess| {
+            failure.fault == Fault::Unreadable || stands && cx.roster.slot_of(failure.member).is_none()
+        };
+        if failures.iter().all(goes_on) {
+            load.note_read(&failed);
             return self.load_done(cx, durable, id, load);
         }
-        let turn = load.turn;
         cx.jobs.end(id);
         let of_space = failures.iter().any(|failure| failure.fault.is_of_space());
-        let stood = |slot| cx.roster.member_since(slot, turn).is_some();
-        if of_space && cx.geometry.log_slots(region).all(stood) && !self.log_is_lost(cx, region) {
+        if of_space && stands && !self.log_is_lost(cx, region) {
             self.stall_region(cx, region);
         } else {
             self.give_log_up(cx, durable, region);

@@ -9,7 +9,8 @@
 //! [`logs`] has the state, [`region`] and [`segment`] that of one region and of one buffer. The
 //! other files act on it:
 //!
-//! - [`facts`] and [`want`]: what is so in a region, and asking for its parity;
+//! - [`facts`] and [`want`]: what is so in a region, and asking for its parity; [`copies`]: on which
+//!   copies of the log a segment stands;
 //! - [`logging`], [`writes`], [`admission`]: what one write has here, from the reservation of space
 //!   to its end;
 //! - [`pool`], [`reserve`], [`records`], [`table`]: buffers, room in them, and what is kept there;
@@ -29,6 +30,7 @@ mod admission;
 mod append;
 mod at_risk;
 mod commit;
+mod copies;
 mod facts;
 mod failure;
 pub(crate) mod found;

@@ -37,6 +37,10 @@ impl Logs {
         failures: &[FailedAccess],
     ) {
         match cx.jobs.take_kind(id) {
+            // What was written to the members that are left is durable there.
+            Kind::Append { region, segments } if cx.only_members_lost(failures) => {
+                self.append_done(cx, durable, id, (region, segments));
+            }
             Kind::Append { region, segments } => self.append_broken(cx, id, (region, segments)),
             Kind::Reintegrate { region } => self.reintegrate_broken(cx, durable, (id, region), failures),
             Kind::Load(load) => self.load_broken(cx, durable, (id, *load), failures),

@@ -133,7 +133,6 @@ impl Logs {
             newest,
             turn: cx.roster.turn(),
             buffers: Vec::new(),
-            done: half.done,
             parity_repairs: 0,
             suspects: Vec::new(),
             intents: half.intents,

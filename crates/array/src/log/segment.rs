@@ -3,6 +3,7 @@
 use crate::buffer::BufferId;
 use crate::format::segment::Record;
 use crate::log::commit::logs::EntryName;
+use crate::log::copies::LogCopies;
 use crate::plan::Fragment;
 use parlour_units::{Region, Sectors};
 
@@ -54,6 +55,8 @@ pub(crate) struct Segment {
     pub(in crate::log) commits: Vec<Option<EntryName>>,
     /// How many of the records are being reintegrated now.
     pub(in crate::log) taken: usize,
+    /// The copies of the log in which it stands, apart from those that could not be read.
+    pub(in crate::log) copies: LogCopies,
     /// When its position was written: a member that came to the slot later does not hold it.
     pub(in crate::log) turn: u64,
     /// Its stamp in the header; 0 while it is in no position.
@@ -73,6 +76,7 @@ impl Segment {
             records: Vec::new(),
             commits: Vec::new(),
             taken: 0,
+            copies: LogCopies::default(),
             turn: 0,
             stamp: 0,
         }

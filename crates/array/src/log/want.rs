@@ -1,7 +1,7 @@
 //! Wants and wake-ups: asking for parity that is up to date, letting go of it, and waking jobs that
 //! wait for a lock or for space.
 
-use parlour_units::Region;
+use parlour_units::{Region, Slot};
 
 use crate::context::Context;
 use crate::log::{LoadState, Logs};
@@ -31,6 +31,33 @@ impl Logs {
         let live: Vec<Region> =
             self.regions.regions().filter(|region| self.region_is_live(*region)).collect();
         live.into_iter().for_each(|region| self.want_parity(cx, region));
+    }
+
+    /// Whether the member in `slot` holds all that logs of which it has a copy hold. If not, they are
+    /// to be reintegrated: what is appended from now on goes to it as well. (A log without copies
+    /// that was on another member is not to be copied. It is lost.)
+    pub(crate) fn are_copied_to(&mut self, cx: &mut Context, slot: Slot) -> bool {
+        if cx.geometry.log_copies() < 2 {
+            return true;
+        }
+        let lacking: Vec<Region> =
+            self.regions.regions().filter(|region| !self.is_copied_to(cx, *region, slot)).collect();
+        // (What was asked for is not asked for again at each look.)
+        let asked: Vec<Region> =
+            lacking.iter().copied().filter(|region| !self.regions[*region].wanted).collect();
+        asked.into_iter().for_each(|region| self.want_parity(cx, region));
+        lacking.is_empty()
+    }
+
+    fn is_copied_to(&self, cx: &Context, region: Region, slot: Slot) -> bool {
+        let log = &self.regions[region];
+        let lacks = |index: &u32| {
+            let segment = self.segment(*index);
+            let stored = segment.position.is_some() && !segment.records.is_empty();
+            stored && !self.stands_on(cx, region, *index, slot)
+        };
+        let holds = cx.geometry.log_slots(region).any(|other| other == slot);
+        !holds || log.is_read() && log.half_done.is_none() && !log.segments.iter().any(lacks)
     }
 
     /// A job no longer uses `region`'s parity in place.

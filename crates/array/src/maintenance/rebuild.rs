@@ -169,7 +169,7 @@ impl Maintenance {
         }
         rebuild.checkpointing = false;
         durable.record_frontier(cx, slot, done);
-        if done == cx.geometry.layout().stripes() && self.rebuild_may_end(cx, durable, logs) {
+        if done == cx.geometry.layout().stripes() && self.rebuild_may_end(cx, durable, logs, slot) {
             self.rebuilds.remove(&slot);
             cx.roster.complete(slot);
             durable.await_rebuilt(cx, slot);
@@ -186,7 +186,7 @@ impl Maintenance {
     ) -> bool {
         let ready = cx.roster.rebuilt(slot).is_idle()
             && !self.rebuilds[&slot].checkpointing
-            && self.rebuild_may_end(cx, durable, logs);
+            && self.rebuild_may_end(cx, durable, logs, slot);
         if ready {
             self.start_checkpoint(cx, slot, cx.geometry.layout().stripes());
         }
@@ -194,7 +194,7 @@ impl Maintenance {
     }
 
     /// Whether the slot may become active once all of it is rebuilt.
-    fn rebuild_may_end(&self, cx: &Context, durable: &Durable, logs: &mut Logs) -> bool {
+    fn rebuild_may_end(&self, cx: &mut Context, durable: &Durable, logs: &mut Logs, slot: Slot) -> bool {
         // While the slot is not whole, an opening after a crash knows that logs which were stored
         // there are lost. After that only the durable resync bits say so.
         let known = durable.bitmap().all_resync_is_durable();
@@ -203,6 +203,7 @@ impl Maintenance {
             && durable.joining_member_is_informed(cx)
             && logs.commit_log_is_begun()
             && logs.entries_are_protected(cx, durable)
+            && logs.are_copied_to(cx, slot)
     }
 }
 

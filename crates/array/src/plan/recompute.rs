@@ -72,7 +72,7 @@ impl Builder {
         let computed = read_targets(plan, view, &targets, columns)?;
         let records: Vec<Span> = behind.iter().map(|behind| read_behind(plan, behind)).collect();
         plan.next_phase();
-        let results = plan_sums(plan, computed, columns);
+        let results = plan_sums(plan, computed, columns, !records.is_empty());
         plan.next_phase();
         for (Behind { target, columns: part, coefficient, .. }, record) in behind.iter().zip(records) {
             let index = targets.iter().position(|unit| unit == target).ok_or(Lost)?;
@@ -107,7 +107,7 @@ impl Builder {
                 }
             }
         }
-        compared.extend(plan_sums(plan, computed, columns).into_iter().zip(checks));
+        compared.extend(plan_sums(plan, computed, columns, false).into_iter().zip(checks));
         plan.next_phase();
         compared.into_iter().for_each(|(a, b)| plan.compare(a, b));
     }
@@ -129,7 +129,7 @@ impl Builder {
             data.chain([(of(check), 1)]).collect::<Vec<_>>()
         };
         let checks: Vec<Unit> = view.checks().collect();
-        let syndromes = plan_sums(plan, checks.iter().map(|check| terms(*check)).collect(), columns);
+        let syndromes = plan_sums(plan, checks.iter().map(|check| terms(*check)).collect(), columns, false);
         plan.next_phase();
         let zeroes = Span::new(Source::Zeroes, Sectors::ZERO, columns.length());
         // The units' memory is free again. (Computations keep their order.)
@@ -173,11 +173,13 @@ fn read_targets(
 }
 
 /// The sum of each of these terms, all in one pass: in a scratch buffer, unless it is a single span
-/// already.
-fn plan_sums(plan: &mut Plan, computed: Vec<Vec<(Span, u8)>>, columns: Columns) -> Vec<Span> {
+/// already and nothing is added to it later.
+fn plan_sums(plan: &mut Plan, computed: Vec<Vec<(Span, u8)>>, columns: Columns, adds: bool) -> Vec<Span> {
     let mut sums = Vec::new();
     let results = computed.into_iter().map(|terms| {
-        if let [(only, 1)] = terms[..] {
+        if let [(only, 1)] = terms[..]
+            && !adds
+        {
             return only;
         }
         let result = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());

@@ -30,7 +30,12 @@ impl Stripes {
         let stripe = cx.jobs.stripe(id).window.stripe;
         let untrusted = untrusted(cx, durable, stripe);
         let outdated = is_outdated(cx, durable, stripe);
-        let behind = if logs.repairs_parity(cx, id) { logs.behind(cx, id)? } else { Vec::new() };
+        let behind = if logs.repairs_parity(cx, id) {
+            let missing = cx.roster.missing(&cx.geometry, stripe).or(untrusted);
+            logs.behind(cx, id, missing)?
+        } else {
+            Vec::new()
+        };
         let job = cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let floats = cx.roster.floats();

@@ -217,6 +217,7 @@ impl Stripes {
                     self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
                 }
             }
+            Purpose::Repair { .. } if logs.reads_other_copies(cx, id, failures) => self.replan(cx, id),
             Purpose::Repair { parent } if self.halve_repair(cx, durable, logs, id, parent) => {}
             Purpose::Repair { .. } if self.reads_back(cx, id, failures) => {}
             // Parity: what could not be read is computed too, if enough is left.

@@ -181,8 +181,7 @@ impl Stripes {
     }
 
     /// Units that a repair could not read are computed as well, if enough is left for that. Returns
-    /// whether the repair goes on in this way. (Where parity is logged, other check units may lack
-    /// records.)
+    /// whether the repair goes on in this way.
     pub(crate) fn repair_more(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) -> bool {
         let job = cx.jobs.stripe(id);
         let (stripe, had) = (job.window.stripe, job.computed());
@@ -190,7 +189,7 @@ impl Stripes {
         let wanted = had.or(unreadable);
         let view = cx.roster.view(&cx.geometry, stripe);
         let parity = !cx.geometry.keeps_copies();
-        if wanted == had || parity && (cx.geometry.is_logged() || view.computable(wanted) != wanted) {
+        if wanted == had || parity && view.computable(wanted) != wanted {
             return false;
         }
         let job = cx.jobs.stripe(id);

@@ -210,7 +210,7 @@ fn folded_in_parts(setup: &Setup) {
 fn regions_of_one_slot(world: &World) -> Vec<Region> {
     let layout = world.array.geometry().layout();
     let sublogs = u32::from(layout.logs().unwrap().shape().sublogs);
-    let slot = |region: &Region| layout.sublog_slot(*region, (region.get() % sublogs) as u16);
+    let slot = |region: &Region| layout.sublog_slot(*region, (region.get() % sublogs) as u16, 0);
     let regions = (0..layout.region_count()).map(Region::new);
     regions.filter(|region| slot(region) == slot(&Region::new(0))).collect()
 }
@@ -308,7 +308,7 @@ fn a_log_that_is_given_up_with_its_member_is_whole_where_power_is_cut_before_tha
         for _ in 0..steps {
             world.step();
         }
-        let log = geometry.layout().sublog_slot(Region::new(0), 0).unwrap();
+        let log = geometry.layout().sublog_slot(Region::new(0), 0, 0).unwrap();
         world.replace(log.get());
         // Writes of superblocks and bitmaps are slow.
         while let Some(index) = world.pending.iter().position(|effect| is_fast(effect.action)) {
@@ -442,7 +442,7 @@ fn a_member_that_fails_between_the_parts_of_a_recovery_costs_nothing() {
 
 /// The slot that holds the log of the first region.
 fn log_slot(world: &World) -> Option<Slot> {
-    world.array.geometry().layout().sublog_slot(Region::new(0), 0)
+    world.array.geometry().layout().sublog_slot(Region::new(0), 0, 0)
 }
 
 /// An array with many regions and few log buffers.

@@ -114,7 +114,7 @@ impl Scene {
         let geometry = world.array.geometry().clone();
         let layout = geometry.layout();
         let stripe = Stripe::new(STRIPE);
-        let log = layout.sublog_at(layout.region_of(stripe).0, 0).expect("there are logs");
+        let log = layout.sublog_at(layout.region_of(stripe).0, 0, 0).expect("there are logs");
         let parity = layout.locate(stripe, Unit::new(layout.data_units()));
         let header = geometry.log_header_length().expect("there are logs");
         let bad = match unreadable {

@@ -177,7 +177,10 @@ fn label(content: DrawnContent, parity: ParityLabel) -> String {
         (DrawnContent::Parity { stripe, check, .. }, ParityLabel::Stripe) => {
             format!("{}{stripe}", parity_letter(check))
         }
-        (DrawnContent::Log { region, sublog }, _) => format!("Log {region}.{sublog}"),
+        (DrawnContent::Log { region, sublog, copy: 0 }, _) => format!("Log {region}.{sublog}"),
+        (DrawnContent::Log { region, sublog, copy }, _) => {
+            format!("Log {region}.{sublog} copy {}", copy + 1)
+        }
         (content, _) => content.to_string(),
     }
 }

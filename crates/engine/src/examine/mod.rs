@@ -225,10 +225,7 @@ fn log(
     let mut found = Vec::new();
     for region in dirty.iter().copied() {
         for position in 0..logs.segments() {
-            let Some(there) = geometry.log_segment_at(region, position).filter(|there| there.slot == slot)
-            else {
-                continue;
-            };
+            let Some(there) = geometry.log_segment_on(region, position, slot) else { continue };
             let at = geometry.data_start() + there.at.from_start();
             let read = member.read_at(at, &mut block).is_ok();
             let summary = SegmentSummary::decode(&block, superblock.array).filter(|_| read);

@@ -3,11 +3,12 @@
 use crate::format::bitmap::Stored;
 use crate::format::horizon::{first_sequence, session_of};
 use crate::format::segment::Header;
+use crate::log::copies::LogCopies;
 use parlour_units::Region;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of positions whose headers are read first. Each further read takes twice as many.
-pub(in crate::log) const FIRST_SLOTS: u32 = 8;
+pub(in crate::log) const FIRST_SLOTS: usize = 8;
 
 /// A log whose headers are being read.
 #[derive(Debug)]
@@ -16,17 +17,21 @@ pub(crate) struct Load {
     /// The roster's turn when the load began: a member that came to a slot later does not hold the
     /// log.
     pub(in crate::log) turn: u64,
-    /// By position: its header, if one copy could be read.
-    pub(in crate::log) found: BTreeMap<u32, Header>,
-    /// Positions of which no copy could be read so far.
+    /// By sublog: the copies that are read, one after the other. (They stood when the load began.)
+    pub(in crate::log) sources: Vec<Vec<u16>>,
+    /// By position: its newest header that could be read, and how many of the position's sources
+    /// lack it.
+    pub(in crate::log) found: BTreeMap<u32, (Header, usize)>,
+    /// Positions of which no header could be read so far.
     pub(in crate::log) unreadable: BTreeSet<u32>,
-    /// Which copy is being read.
+    /// Which of each position's sources is being read, and which of its headers.
+    pub(in crate::log) source: usize,
     pub(in crate::log) copy: Copy,
     /// The positions whose headers are being read.
     pub(in crate::log) asked: Vec<u32>,
 }
 
-/// A copy of a header.
+/// A copy of a header in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::log) enum Copy {
     First,
@@ -34,16 +39,59 @@ pub(in crate::log) enum Copy {
 }
 
 impl Load {
-    /// Which copies to read next, of a log with this many positions; `None` once all are read.
-    pub(in crate::log) fn next(&self, positions: u32) -> Option<(Copy, Vec<u32>)> {
-        let from = self.asked.last().map_or(0, |last| last + 1);
-        if self.copy == Copy::First && from < positions {
-            let count = (self.asked.len() as u32 * 2).max(FIRST_SLOTS);
-            return Some((Copy::First, (from..positions.min(from + count)).collect()));
+    /// Which headers to read next, of a log with this many positions: a source, a copy in its
+    /// segments, and positions. `None` once all are read.
+    pub(in crate::log) fn next(&self, positions: u32) -> Option<(usize, Copy, Vec<u32>)> {
+        let all = |source: usize, from: u32| {
+            (from..positions).filter(move |position| self.copy_of(*position, source).is_some())
+        };
+        if self.copy == Copy::First {
+            let from = self.asked.last().map_or(0, |last| last + 1);
+            let count = (self.asked.len() * 2).max(FIRST_SLOTS);
+            let next: Vec<u32> = all(self.source, from).take(count).collect();
+            if !next.is_empty() {
+                return Some((self.source, Copy::First, next));
+            }
+            let is_missing = |position: &u32| !self.found.contains_key(position);
+            let missing: Vec<u32> = all(self.source, 0).filter(is_missing).collect();
+            if !missing.is_empty() {
+                return Some((self.source, Copy::Second, missing));
+            }
         }
-        let missing: Vec<u32> =
-            (0..positions).filter(|position| !self.found.contains_key(position)).collect();
-        (self.copy == Copy::First && !missing.is_empty()).then_some((Copy::Second, missing))
+        let next: Vec<u32> = all(self.source + 1, 0).take(FIRST_SLOTS).collect();
+        (!next.is_empty()).then_some((self.source + 1, Copy::First, next))
+    }
+
+    /// The copy of the log that is this source of a position.
+    pub(in crate::log) fn copy_of(&self, position: u32, source: usize) -> Option<u16> {
+        self.sources[position as usize % self.sources.len()].get(source).copied()
+    }
+
+    /// The copies of the log that hold what was found in a position, as far as it is known.
+    pub(in crate::log) fn copies_of(&self, position: u32) -> LogCopies {
+        let lack = self.found.get(&position).map_or(0, |(_, lack)| *lack);
+        self.sources[position as usize % self.sources.len()][lack..].iter().copied().collect()
+    }
+
+    /// Takes in what was read of a position.
+    pub(in crate::log) fn take(&mut self, position: u32, header: Header) {
+        self.unreadable.remove(&position);
+        if self.found.get(&position).is_none_or(|(found, _)| found.stamp < header.stamp) {
+            self.found.insert(position, (header, self.source));
+        }
+    }
+
+    /// Whether each header that is asked for could be read.
+    pub(in crate::log) fn note_read(&mut self, failed: &[bool]) {
+        let first = self.source == 0 && self.copy == Copy::First;
+        for (position, failed) in self.asked.iter().zip(failed) {
+            if !failed {
+                // (If it is the first one, it was not among these.)
+                self.unreadable.remove(position);
+            } else if first {
+                self.unreadable.insert(*position);
+            }
+        }
     }
 
     /// Whether the headers that were read, which hold all records that the table counts as
@@ -58,7 +106,8 @@ impl Load {
             first && header.stamp <= session
         };
         let all_read = self.asked.last().is_some_and(|last| last + 1 == positions);
-        let last = self.copy == Copy::Second || all_read && self.unreadable.is_empty();
+        let first = self.source == 0 && self.copy == Copy::First;
+        let last = !first || all_read && self.unreadable.is_empty();
         last || !self.newest_first().iter().any(is_older)
     }
 
@@ -66,7 +115,7 @@ impl Load {
     /// newer copy counts.
     pub(in crate::log) fn newest_first(&self) -> Vec<(u32, &Header)> {
         let mut headers: Vec<(u32, &Header)> =
-            self.found.iter().map(|(position, header)| (*position, header)).collect();
+            self.found.iter().map(|(position, (header, _))| (*position, header)).collect();
         headers.sort_by_key(|(_, header)| std::cmp::Reverse(header.stamp));
         headers
     }
@@ -128,8 +177,10 @@ mod tests {
         Load {
             region: Region::new(0),
             turn: 0,
-            found: found.iter().map(|(position, stamp)| (*position, header(*stamp, 1))).collect(),
+            sources: vec![vec![0]],
+            found: found.iter().map(|(position, stamp)| (*position, (header(*stamp, 1), 0))).collect(),
             unreadable: BTreeSet::new(),
+            source: 0,
             copy: Copy::First,
             asked: (0..asked).collect(),
         }
@@ -149,6 +200,35 @@ mod tests {
         let unreadable = Load { unreadable: BTreeSet::from([9]), ..load(&[(0, old)], 16) };
         assert!(!unreadable.is_settled(16, stored, 0), "its other copy may be newer");
         assert!(Load { copy: Copy::Second, ..unreadable }.is_settled(16, stored, 0));
+    }
+
+    #[test]
+    fn a_log_that_is_not_complete_is_read_from_its_other_copies() {
+        // Two sublogs, of which the second has one copy left.
+        let mut load = Load { sources: vec![vec![0, 1], vec![1]], ..load(&[], 0) };
+        let first = load.next(4);
+        assert_eq!(first, Some((0, Copy::First, vec![0, 1, 2, 3])));
+        load.asked = vec![0, 1, 2, 3];
+        load.note_read(&[true, false, true, false]);
+        load.take(1, header(7, 1));
+        load.take(3, header(7, 3));
+        load.take(2, header(5, 2));
+        assert_eq!(load.next(4), Some((0, Copy::Second, vec![0])));
+        (load.copy, load.asked) = (Copy::Second, vec![0]);
+        load.note_read(&[true]);
+        assert_eq!(load.unreadable, BTreeSet::from([0]));
+        let second = load.next(4);
+        assert_eq!(second, Some((1, Copy::First, vec![0, 2])));
+        (load.source, load.copy, load.asked) = (1, Copy::First, vec![0, 2]);
+        load.note_read(&[false, false]);
+        load.take(2, header(9, 2));
+        assert!(load.unreadable.is_empty(), "position 0 was read, and holds nothing");
+        let copies = |position| [0, 1].map(|copy| load.copies_of(position).has(copy));
+        assert_eq!(copies(2), [false, true], "the first copy has an older segment");
+        assert_eq!((copies(1), copies(0)), ([false, true], [true, true]));
+        assert_eq!(load.next(4), Some((1, Copy::Second, vec![0])));
+        (load.copy, load.asked) = (Copy::Second, vec![0]);
+        assert_eq!(load.next(4), None);
     }
 
     /// Records 1 and 2 are in the commit log as well; 1 is in a segment from before the table's

@@ -9,11 +9,12 @@
 //! nothing until the reintegration ends: the repair can use its lock. Other holders release the
 //! lock in the end, and their number is limited by the room in the log.
 
+use parlour_codec::galois::product;
 use parlour_units::{Region, Sectors, Stripe, Unit};
 
-use super::state::{Apply, Reintegration};
+use super::state::Apply;
 
-use crate::code::UnitSet;
+use crate::code::{Term, UnitSet};
 use crate::columns::{Columns, Window};
 use crate::context::Context;
 use crate::effect::Fault;
@@ -23,7 +24,6 @@ use crate::format::segment::Record;
 use crate::ids::JobId;
 use crate::job::{ATTEMPTS, Gate, Kind, Purpose, Stage};
 use crate::log::Logs;
-use crate::log::reintegrate::plan::without_done;
 use crate::plan::{Behind, Held, Lost, Source, Span};
 use crate::signal::Signal;
 
@@ -71,6 +71,17 @@ impl Logs {
         }
     }
 
+    /// Whether a repair that could not read segments goes on with other copies of them.
+    pub(crate) fn reads_other_copies(
+        &mut self,
+        cx: &mut Context,
+        id: JobId,
+        failures: &[FailedAccess],
+    ) -> bool {
+        let region = cx.jobs.stripe(id).region;
+        self.repairs_parity(cx, id) && self.turn_to_other_copies(cx, region, failures)
+    }
+
     /// Passes when only jobs that wait for the reintegration work on the stripe.
     pub(crate) fn parity_repair_gate(&mut self, cx: &mut Context, id: JobId) -> Gate {
         let job = cx.jobs.stripe(id);
@@ -101,35 +112,53 @@ impl Logs {
         self.region(region).waiters.iter().filter(holds).count() as u32
     }
 
-    /// The records that the repair's target lacks. Their buffers are held until the repair's plan
-    /// is done. The target must be computed from data alone: what other check units lack depends on
-    /// how far the reintegration has come.
-    pub(crate) fn behind(&mut self, cx: &mut Context, id: JobId) -> Result<Vec<Behind>, Lost> {
+    /// The records that the units which a repair computes would lack, or that it is to leave out.
+    /// `missing` are units that it does not read. What it reads of a check unit lacks records, which
+    /// are added; a check unit that it computes is to lack those that the reintegration will add.
+    /// The buffers of the records are held until the repair's plan is done.
+    pub(crate) fn behind(
+        &mut self,
+        cx: &mut Context,
+        id: JobId,
+        missing: UnitSet,
+    ) -> Result<Vec<Behind>, Lost> {
         let job = cx.jobs.stripe(id);
-        let (window, targets) = (job.window, job.targets);
+        let (stripe, targets) = (job.window.stripe, job.computed());
         let layout = cx.geometry.layout();
-        let missing = cx.roster.missing(&cx.geometry, window.stripe).or(targets);
-        let checks: Vec<Unit> = layout.checks().filter(|check| targets.has(*check)).collect();
-        let of_data = |check: &Unit| {
-            let terms = cx.geometry.code().decode(*check, missing);
-            terms.is_none_or(|terms| terms.iter().all(|(unit, _)| layout.is_data(*unit)))
-        };
-        if !checks.iter().all(of_data) {
-            return Err(Lost);
-        }
+        let missing = missing.or(targets);
         let mut list = Vec::new();
-        checks.into_iter().for_each(|check| self.behind_check(cx, id, check, &mut list));
+        for target in layout.units().filter(|unit| targets.has(*unit)) {
+            let terms = cx.geometry.code().decode(target, missing).ok_or(Lost)?;
+            let mut checks: Vec<Term> =
+                terms.into_iter().filter(|(unit, _)| !cx.geometry.layout().is_data(*unit)).collect();
+            for (check, _) in &checks {
+                // (Where a record replaces what a check unit holds, that says nothing.)
+                if self.unapplied(cx, (stripe, *check)).iter().any(|apply| apply.overwrites) {
+                    return Err(Lost);
+                }
+            }
+            checks.extend((!cx.geometry.layout().is_data(target)).then_some((target, 1)));
+            checks.into_iter().for_each(|check| self.behind_check(cx, id, target, check, &mut list));
+        }
         Ok(list)
     }
 
-    /// Adds the records that `check` lacks in the job's window.
-    fn behind_check(&mut self, cx: &mut Context, id: JobId, check: Unit, list: &mut Vec<Behind>) {
-        let job = cx.jobs.stripe(id);
-        let (region, window) = (job.region, job.window);
+    /// Adds the records that `check` lacks in the job's window to `list`: they are to be added to
+    /// `target` so often.
+    fn behind_check(
+        &mut self,
+        cx: &mut Context,
+        id: JobId,
+        target: Unit,
+        (check, times): Term,
+        list: &mut Vec<Behind>,
+    ) {
+        let window = cx.jobs.stripe(id).window;
+        let (region, _) = cx.geometry.region_of(window.stripe);
         let location = cx.geometry.layout().locate(window.stripe, check);
         let (from, to) = (location.at + window.columns.from, location.at + window.columns.to);
         let (from, to) = (cx.geometry.absolute(from), cx.geometry.absolute(to));
-        for apply in self.unapplied(cx, region, (window.stripe, check)) {
+        for apply in self.unapplied(cx, (window.stripe, check)) {
             let at = apply.at.max(from);
             let end = (apply.at + apply.length).min(to);
             if at < end {
@@ -137,7 +166,8 @@ impl Logs {
                 let columns =
                     Columns::new(window.columns.from + (at - from), window.columns.from + (end - from));
                 let held = self.held_at(cx, id, region, apply.segment, start, columns);
-                list.push(Behind { target: check, held, columns, coefficient: apply.coefficient });
+                let coefficient = product(times, apply.coefficient);
+                list.push(Behind { target, held, columns, coefficient });
             }
         }
     }
@@ -164,24 +194,26 @@ impl Logs {
     /// The records of a stripe that its check unit `check` lacks: those that the reintegration
     /// still has to apply, and those that came after it. A check unit on a missing member lacks
     /// none: it is computed from the data as it is now.
-    fn unapplied(&mut self, cx: &mut Context, region: Region, (stripe, check): (Stripe, Unit)) -> Vec<Apply> {
+    fn unapplied(&self, cx: &Context, (stripe, check): (Stripe, Unit)) -> Vec<Apply> {
         if cx.roster.missing(&cx.geometry, stripe).has(check) {
             return Vec::new();
         }
-        let (_, index) = cx.geometry.region_of(stripe);
+        let (region, index) = cx.geometry.region_of(stripe);
         let log = &self.regions[region];
-        let mut records: Vec<(Record, u32)> = Vec::new();
+        let newest = log.reintegrating.as_deref().expect("it is under way").newest;
+        let mut later: Vec<(Record, u32)> = Vec::new();
         for segment in &log.segments {
-            let of_stripe = self.segment(*segment).records.iter().filter(|record| record.stripe == index);
-            records.extend(of_stripe.map(|record| (*record, *segment)));
+            let records = self.segment(*segment).records.iter();
+            let of_stripe = records.filter(|record| record.stripe == index && record.sequence > newest);
+            later.extend(of_stripe.map(|record| (*record, *segment)));
         }
-        records.sort_unstable_by_key(|(record, _)| u64::MAX - record.sequence);
-        let Reintegration { newest, done, .. } = log.reintegrating.as_deref().expect("it is under way");
-        let later = records.partition_point(|(record, _)| record.sequence > *newest);
-        let mut applies = Vec::new();
-        self.applies_of_check(cx, (stripe, check), &records, *newest, &mut applies);
-        let mut applies = without_done(applies, done);
-        self.applies_of_check(cx, (stripe, check), &records[..later], u64::MAX, &mut applies);
+        later.sort_unstable_by_key(|(record, _)| u64::MAX - record.sequence);
+        let location = cx.geometry.layout().locate(stripe, check);
+        let from = cx.geometry.absolute(location.at);
+        let to = from + cx.geometry.layout().unit_length();
+        let is_of_check = |apply: &Apply| apply.member == location.slot && from <= apply.at && apply.at < to;
+        let mut applies: Vec<Apply> = self.remaining(region).into_iter().filter(is_of_check).collect();
+        self.applies_of_check(cx, (stripe, check), &later, u64::MAX, &mut applies);
         applies
     }
 }

@@ -59,8 +59,6 @@ pub(crate) struct Reintegration {
     pub(in crate::log) turn: u64,
     /// Buffers of the pass that is running.
     pub(in crate::log) buffers: Vec<BufferId>,
-    /// Sectors of parity that a reintegration before a crash has brought up to date.
-    pub(in crate::log) done: BTreeSet<(Slot, Sector)>,
     /// The number of repairs so far.
     pub(in crate::log) parity_repairs: u32,
     /// Sectors that were unreadable in a long access.

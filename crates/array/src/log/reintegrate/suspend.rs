@@ -38,8 +38,8 @@ impl Logs {
     /// suspended.
     pub(in crate::log) fn may_suspend(&self, cx: &Context, region: Region) -> bool {
         let reintegration = self.regions[region].reintegrating.as_ref().expect("it is under way");
-        let stood = |slot| cx.roster.member_since(slot, reintegration.turn).is_some();
-        self.keeps_log_without_space(cx, region) && cx.geometry.log_slots(region).all(stood)
+        let stood = self.log_stood_since(cx, region, reintegration.turn);
+        self.keeps_log_without_space(cx, region) && stood
     }
 
     pub(in crate::log) fn keeps_log_without_space(&self, cx: &Context, region: Region) -> bool {

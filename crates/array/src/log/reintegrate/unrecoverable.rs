@@ -42,6 +42,7 @@ impl Logs {
         }
         self.drop_missing_runs(cx, region);
         self.narrow_down(cx, region, &failures)
+            || self.turn_to_other_copies(cx, region, &failures)
             || self.record_unrecoverable(cx, region, &failures) && self.leave_out_listed(cx, region)
     }
 
@@ -85,6 +86,41 @@ impl Logs {
         true
     }
 
+    /// Segments that could not be read are read from another copy of the log from here on, where
+    /// there is one. Returns whether there was any.
+    pub(in crate::log) fn turn_to_other_copies(
+        &mut self,
+        cx: &Context,
+        region: Region,
+        failures: &[FailedAccess],
+    ) -> bool {
+        let mut any = false;
+        for failure in failures {
+            let Some(index) = self.segment_behind(cx, region, failure) else { continue };
+            let mut standing = self.standing_copies(cx, region, index);
+            if let (Some(read), Some(_)) = (standing.next(), standing.next()) {
+                drop(standing);
+                let segment = self.segment_mut(index);
+                segment.copies = segment.copies.without(read);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// The segment that an access was to read.
+    fn segment_behind(&self, cx: &Context, region: Region, failure: &FailedAccess) -> Option<u32> {
+        let slot = cx.roster.slot_of(failure.member)?;
+        let stands_there = |index: &u32| {
+            let stored = self.segment(*index).position.is_some();
+            let at = stored.then(|| self.segment_at(cx, region, *index));
+            at.is_some_and(|(there, at)| {
+                there == slot && (at..at + self.segment_length).contains(&failure.at)
+            })
+        };
+        self.regions[region].segments.iter().copied().find(stands_there)
+    }
+
     /// Puts parity that could not be read by itself on the bad-block log. For a segment that could
     /// not be read by itself, the parity that lacks its records goes there. Returns whether there
     /// was room in the bad-block log. If some of that parity can be computed from the data, none is
@@ -103,16 +139,8 @@ impl Logs {
     /// The parity that lacks the records of an unreadable segment. Empty if no data is missing:
     /// then all of the region's parity can be computed from the data.
     fn windows_behind(&self, cx: &Context, region: Region, failure: &FailedAccess) -> Vec<(Window, Unit)> {
-        let Some(slot) = cx.roster.slot_of(failure.member).filter(|_| self.misses_data(cx, region)) else {
-            return Vec::new();
-        };
-        let stands_there = |index: &u32| {
-            let stored = self.segment(*index).position.is_some();
-            stored && self.segment_at(cx, region, *index) == (slot, failure.at)
-        };
-        let Some(segment) = self.regions[region].segments.iter().copied().find(stands_there) else {
-            return Vec::new();
-        };
+        let segment = self.segment_behind(cx, region, failure).filter(|_| self.misses_data(cx, region));
+        let Some(segment) = segment else { return Vec::new() };
         let block = cx.geometry.block();
         let windows = |apply: &Apply| {
             let start = apply.at.from_start().round_down(block);
@@ -124,7 +152,7 @@ impl Logs {
     }
 
     /// The applies that are still to be done.
-    fn remaining(&self, region: Region) -> Vec<Apply> {
+    pub(in crate::log) fn remaining(&self, region: Region) -> Vec<Apply> {
         let log = self.regions.get(region);
         let reintegration = log.and_then(|log| log.reintegrating.as_deref()).expect("it is under way");
         let runs = reintegration.passes.iter().flatten();

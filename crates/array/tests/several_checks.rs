@@ -8,16 +8,23 @@ use parlour_array::organization::Consistency;
 use parlour_array::{Action, AdminError, Located, LogCreation, Operation, Repair, RequestError};
 use parlour_units::{Slot, Stripe, Unit};
 
-/// RAID 6, RAID 4 with three check units, and RAID 5 with four, with both consistencies.
+/// RAID 6, RAID 4 with three check units, RAID 5 with four, and parity logging with two, with both
+/// consistencies.
 fn setups() -> Vec<Setup> {
     let of = |name: &str, members: u16, checks: u16| Setup {
         checks,
         member_length: 4 * 2_048,
         ..Setup::named(name, members)
     };
-    let in_place = [of("raid6", 4, 2), of("raid6", 6, 2), of("raid4", 6, 3), of("raid5", 6, 4)];
+    let with_bitmap = [
+        of("raid6", 4, 2),
+        of("raid6", 6, 2),
+        of("raid4", 6, 3),
+        of("raid5", 6, 4),
+        of("parity-logging", 6, 2),
+    ];
     let journal = |setup: &Setup| Setup { consistency: Consistency::Journal, ..setup.clone() };
-    in_place.iter().flat_map(|setup| [setup.clone(), journal(setup)]).collect()
+    with_bitmap.iter().flat_map(|setup| [setup.clone(), journal(setup)]).collect()
 }
 
 /// An array with content, and the content.

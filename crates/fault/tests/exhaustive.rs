@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use parlour_array::organization::{Consistency, LayoutChoice, Organization};
+use parlour_array::organization::{Checks, Consistency, LayoutChoice, Organization};
 use parlour_fault::exhaustive::{Outcome, SCENARIOS, Scenario, Subject, Tally, Trial, exhaust};
 
 fn subject(name: &str, consistency: Consistency, members: u16) -> Subject {
@@ -23,6 +23,12 @@ fn write_back(name: &str, members: u16) -> Subject {
     Subject { write_back: true, ..subject(name, Consistency::Journal, members) }
 }
 
+/// The same with so many check units.
+fn with_checks(checks: u16, mut subject: Subject) -> Subject {
+    subject.organization.checks = Checks::Number(checks);
+    subject
+}
+
 /// RAID 5 with another layout, whose room for logs or for floating units stays unused.
 fn in_place(name: &'static str, layout: LayoutChoice, members: u16) -> Subject {
     let mut subject = subject("raid5", Consistency::Bitmap, members);
@@ -31,13 +37,29 @@ fn in_place(name: &'static str, layout: LayoutChoice, members: u16) -> Subject {
     subject
 }
 
-/// Tries each of `subjects` with all scenarios that suit it, on all cores.
-fn exhaust_all(subjects: &[Subject]) -> Vec<(&'static Scenario, Subject, Outcome)> {
+/// A scenario, and the array that it is for.
+type Item = (&'static Scenario, Subject);
+
+/// Each of `subjects` with all scenarios that suit it.
+fn all_that_suit(subjects: &[Subject]) -> impl Iterator<Item = Item> {
     let suits = |subject: &Subject| {
         let subject = *subject;
         SCENARIOS.iter().filter(move |one| one.suits(&subject)).map(move |one| (one, subject))
     };
-    let items: Vec<(&Scenario, Subject)> = subjects.iter().flat_map(suits).collect();
+    subjects.iter().flat_map(suits)
+}
+
+/// Parity logging that survives two losses, with the scenarios in which it matters where copies of
+/// its logs stand. (Each of 5 members, and each 2 of them, are lost at each cut: all scenarios would
+/// take half an hour.)
+fn logs_with_copies() -> impl Iterator<Item = Item> {
+    let subject = with_checks(2, subject("parity-logging", Consistency::Journal, 5));
+    let names = ["a member of the log dies while it is written", "full segments", "a reintegration while it is written", "a member of the log is rebuilt"];
+    SCENARIOS.iter().filter(move |one| names.contains(&one.name)).map(move |one| (one, subject))
+}
+
+/// Tries all `items`, on all cores.
+fn exhaust_all(items: &[Item]) -> Vec<(&'static Scenario, Subject, Outcome)> {
     // The last scenarios take longest, so they begin first.
     let (left, outcomes) = (AtomicUsize::new(items.len()), Mutex::new(Vec::new()));
     let work = || {
@@ -68,7 +90,12 @@ fn print_table(outcomes: &[(&Scenario, Subject, Outcome)]) -> Tally {
     );
     for (scenario, subject, Outcome { tally, .. }) in outcomes {
         let write_back = if subject.write_back { ", write-back" } else { "" };
-        let array = format!("{} {}{write_back}", subject.organization.name, subject.consistency.name());
+        let checks = match subject.organization.checks {
+            Checks::Number(checks) if checks > 1 => format!(" with {checks} check units"),
+            Checks::Number(_) | Checks::Others => String::new(),
+        };
+        let name = subject.organization.name;
+        let array = format!("{name} {}{write_back}{checks}", subject.consistency.name());
         line(&format!("{array}: {}", scenario.name), tally);
         sum.add(tally);
     }
@@ -78,7 +105,7 @@ fn print_table(outcomes: &[(&Scenario, Subject, Outcome)]) -> Tally {
 
 #[test]
 fn no_cut_breaks_a_promise() {
-    let outcomes = exhaust_all(&[
+    let subjects = [
         subject("raid5", Consistency::Bitmap, 3),
         subject("raid1", Consistency::Bitmap, 3),
         subject("parity-logging", Consistency::Bitmap, 4),
@@ -89,7 +116,9 @@ fn no_cut_breaks_a_promise() {
         write_back("raid6", 4),
         in_place("in place in regions", LayoutChoice::Regions, 4),
         in_place("in place in cylinders", LayoutChoice::Cylinders, 3),
-    ]);
+    ];
+    let items: Vec<Item> = all_that_suit(&subjects).chain(logs_with_copies()).collect();
+    let outcomes = exhaust_all(&items);
     let tally = print_table(&outcomes);
     let failures: Vec<String> =
         outcomes.iter().flat_map(|(_, _, outcome)| &outcome.failures).map(ToString::to_string).collect();
@@ -115,6 +144,9 @@ fn a_case_is_tried_alone_by_its_name_if_there_is_such_a_case() {
     for case in ["", "dies@1~0", "replaced@3~3"] {
         assert_eq!(trial(case).try_alone().map(|failure| failure.is_none()), Ok(true), "{case}");
     }
+    let several = named("parity-logging/2:5:journal:0:durable writes:dies@1~0".to_owned());
+    assert_eq!(several.to_string(), "parity-logging/2:5:journal:0:durable writes:dies@1~0");
+    assert_eq!(several.try_alone().map(|failure| failure.is_none()), Ok(true));
     let written_back = format!("{array}+write-back:0:durable writes:dies@1~0");
     assert_eq!(named(written_back.clone()).to_string(), written_back);
     assert_eq!(named(written_back).try_alone().map(|failure| failure.is_none()), Ok(true));

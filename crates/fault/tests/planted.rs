@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use parlour_array::organization::{Consistency, Organization};
+use parlour_array::organization::{Checks, Consistency, NamedOrganization, Organization};
 use parlour_array::{Bug, plant};
 use parlour_fault::{Limits, run};
 
@@ -120,4 +120,14 @@ fn every_bug_of_content_that_is_recorded_is_found() {
     // (A test of the array alone finds the one that is left out.)
     let content = Bug::OF_CONTENT.into_iter().filter(|bug| *bug != Bug::ContentUndoesABlindWrite);
     find(content.map(|bug| (bug, limits(Some("raid5"), Some(Consistency::Journal)))));
+}
+
+#[test]
+fn every_bug_of_the_copies_of_logs_is_found() {
+    find(Bug::OF_LOG_COPIES.into_iter().map(|bug| {
+        let mut limits = limits(Some("parity-logging"), None);
+        limits.organization =
+            limits.organization.map(|row| NamedOrganization { checks: Checks::Number(2), ..row });
+        (bug, limits)
+    }));
 }

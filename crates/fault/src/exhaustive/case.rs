@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use parlour_array::organization::{Consistency, Organization};
+use parlour_array::organization::{Checks, Consistency, NamedOrganization, Organization};
 
 use super::{Kept, SCENARIOS, Scenario, Subject};
 use crate::coverage::Fault;
@@ -63,6 +63,9 @@ pub(super) struct Case {
 /// journal.
 const WRITE_BACK: &str = "+write-back";
 
+/// Where there are not as many check units as usual, this stands before their number.
+const CHECKS: char = '/';
+
 /// A case of a scenario on an array.
 #[derive(Clone, Debug)]
 pub struct Trial {
@@ -98,7 +101,12 @@ impl fmt::Display for Trial {
         let Subject { organization, members, consistency, write_back } = &self.subject;
         let consistency = consistency.name();
         let write_back = if *write_back { WRITE_BACK } else { "" };
-        write!(f, "{}:{members}:{consistency}{write_back}:", organization.name)?;
+        let usual = Organization::named(organization.name).map(|row| row.checks);
+        write!(f, "{}", organization.name)?;
+        if usual != Ok(organization.checks) {
+            write!(f, "{CHECKS}{}", organization.checks.of(*members))?;
+        }
+        write!(f, ":{members}:{consistency}{write_back}:")?;
         write!(f, "{}:{}:", self.seed, self.scenario.name)?;
         let cuts = self.case.cuts.iter().map(ToString::to_string);
         let interrupted = self.case.interrupted.iter().map(ToString::to_string);
@@ -132,7 +140,7 @@ impl FromStr for Trial {
         let (consistency, write_back) = (written_back.unwrap_or(consistency), written_back.is_some());
         let subject = Subject {
             write_back,
-            organization: *Organization::named(organization).map_err(|_| no(organization))?,
+            organization: row(organization).ok_or(no(organization))?,
             members: members.parse().map_err(|_| no(members))?,
             consistency: *Consistency::ALL.iter().find(|c| c.name() == consistency).ok_or(no(consistency))?,
         };
@@ -140,6 +148,14 @@ impl FromStr for Trial {
         let seed = seed.parse().map_err(|_| no(seed))?;
         Ok(Trial { scenario, subject, seed, case: case.parse()? })
     }
+}
+
+/// The row of the table with this name, perhaps with another number of check units.
+fn row(name: &str) -> Option<NamedOrganization> {
+    let (name, checks) = name.split_once(CHECKS).map_or((name, None), |(name, checks)| (name, Some(checks)));
+    let row = *Organization::named(name).ok()?;
+    let checks = checks.map_or(Some(row.checks), |checks| checks.parse().ok().map(Checks::Number));
+    Some(NamedOrganization { checks: checks?, ..row })
 }
 
 impl FromStr for Case {

@@ -408,7 +408,7 @@ impl Subject {
             groups: 1,
             unit: Sectors::new(UNIT * block),
             block: Sectors::new(block),
-            member_length: Sectors::new(3 << 11),
+            member_length: Sectors::new(6 << 11),
             log: LogCreation {
                 segment: Some(Sectors::new(REGION.segment * block)),
                 sublogs: Some(REGION.sublogs),

@@ -10,7 +10,7 @@
 //! lock in the end, and their number is limited by the room in the log.
 
 use parlour_codec::galois::product;
-use parlour_units::{Region, Sectors, Stripe, Unit};
+use parlour_units::{Region, Sector, Sectors, Stripe, Unit};
 
 use super::state::Apply;
 
@@ -24,6 +24,7 @@ use crate::format::segment::Record;
 use crate::ids::JobId;
 use crate::job::{ATTEMPTS, Gate, Kind, Purpose, Stage};
 use crate::log::Logs;
+use crate::log::reintegrate::plan::sectors;
 use crate::plan::{Behind, Held, Lost, Source, Span};
 use crate::signal::Signal;
 
@@ -115,6 +116,7 @@ impl Logs {
     /// The records that the units which a repair computes would lack, or that it is to leave out.
     /// `missing` are units that it does not read. What it reads of a check unit lacks records, which
     /// are added; a check unit that it computes is to lack those that the reintegration will add.
+    /// Where a record replaces what a check unit holds, what was read of that is taken out again.
     /// The buffers of the records are held until the repair's plan is done.
     pub(crate) fn behind(
         &mut self,
@@ -123,7 +125,7 @@ impl Logs {
         missing: UnitSet,
     ) -> Result<Vec<Behind>, Lost> {
         let job = cx.jobs.stripe(id);
-        let (stripe, targets) = (job.window.stripe, job.computed());
+        let targets = job.computed();
         let layout = cx.geometry.layout();
         let missing = missing.or(targets);
         let mut list = Vec::new();
@@ -131,12 +133,6 @@ impl Logs {
             let terms = cx.geometry.code().decode(target, missing).ok_or(Lost)?;
             let mut checks: Vec<Term> =
                 terms.into_iter().filter(|(unit, _)| !cx.geometry.layout().is_data(*unit)).collect();
-            for (check, _) in &checks {
-                // (Where a record replaces what a check unit holds, that says nothing.)
-                if self.unapplied(cx, (stripe, *check)).iter().any(|apply| apply.overwrites) {
-                    return Err(Lost);
-                }
-            }
             checks.extend((!cx.geometry.layout().is_data(target)).then_some((target, 1)));
             checks.into_iter().for_each(|check| self.behind_check(cx, id, target, check, &mut list));
         }
@@ -165,6 +161,10 @@ impl Logs {
                 let start = apply.start + (at - apply.at);
                 let columns =
                     Columns::new(window.columns.from + (at - from), window.columns.from + (end - from));
+                if apply.overwrites && check != target {
+                    let held = Held::Member(apply.member, at);
+                    list.push(Behind { target, held, columns, coefficient: times });
+                }
                 let held = self.held_at(cx, id, region, apply.segment, start, columns);
                 let coefficient = product(times, apply.coefficient);
                 list.push(Behind { target, held, columns, coefficient });
@@ -208,12 +208,25 @@ impl Logs {
             later.extend(of_stripe.map(|record| (*record, *segment)));
         }
         later.sort_unstable_by_key(|(record, _)| u64::MAX - record.sequence);
+        let mut applies = Vec::new();
+        self.applies_of_check(cx, (stripe, check), &later, u64::MAX, &mut applies);
         let location = cx.geometry.layout().locate(stripe, check);
         let from = cx.geometry.absolute(location.at);
         let to = from + cx.geometry.layout().unit_length();
         let is_of_check = |apply: &Apply| apply.member == location.slot && from <= apply.at && apply.at < to;
-        let mut applies: Vec<Apply> = self.remaining(region).into_iter().filter(is_of_check).collect();
-        self.applies_of_check(cx, (stripe, check), &later, u64::MAX, &mut applies);
+        let left: Vec<Apply> = self.remaining(region).into_iter().filter(is_of_check).collect();
+        // (Those that came after it may replace what it has still to apply.)
+        let replaces =
+            |newer: &Apply, at: Sector| newer.overwrites && newer.at <= at && at < newer.at + newer.length;
+        match applies.iter().any(|newer| newer.overwrites) {
+            true => {
+                let sectors = left.into_iter().flat_map(sectors);
+                let kept = sectors.filter(|sector| !applies.iter().any(|newer| replaces(newer, sector.at)));
+                let kept: Vec<Apply> = kept.collect();
+                applies.extend(kept);
+            }
+            false => applies.extend(left),
+        }
         applies
     }
 }

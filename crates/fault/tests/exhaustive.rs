@@ -50,11 +50,16 @@ fn all_that_suit(subjects: &[Subject]) -> impl Iterator<Item = Item> {
 }
 
 /// Parity logging that survives two losses, with the scenarios in which it matters where copies of
-/// its logs stand. (Each of 5 members, and each 2 of them, are lost at each cut: all scenarios would
-/// take half an hour.)
+/// its logs stand. (Each of 6 members, and each 2 of them, are lost at each cut: all scenarios
+/// would take half an hour.)
 fn logs_with_copies() -> impl Iterator<Item = Item> {
-    let subject = with_checks(2, subject("parity-logging", Consistency::Journal, 5));
-    let names = ["a member of the log dies while it is written", "full segments", "a reintegration while it is written", "a member of the log is rebuilt"];
+    let subject = with_checks(2, subject("parity-logging", Consistency::Journal, 6));
+    let names = [
+        "a member of the log dies while it is written",
+        "full segments",
+        "a reintegration while it is written",
+        "a member of the log is rebuilt",
+    ];
     SCENARIOS.iter().filter(move |one| names.contains(&one.name)).map(move |one| (one, subject))
 }
 

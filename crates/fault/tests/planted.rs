@@ -22,6 +22,8 @@ fn first_seed(bug: Bug) -> u64 {
         // Few of the blocks that cannot be read, which alone are repaired, lie in unsynced stripes
         // whose parity does not fit just there.
         Bug::RepairFromUnsynced => 2_000,
+        // Few headers that are damaged are of segments that count, with the other copy in order.
+        Bug::OtherLogCopiesNotLoaded => 1_500,
         _ => 0,
     }
 }

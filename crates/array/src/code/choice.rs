@@ -47,13 +47,14 @@ impl Code {
         self.scheme().checks.clone()
     }
 
-    /// With so many check units: how many units can be computed from the others, whichever they are.
+    /// With so many check units: how many units can be computed from the others, whichever they
+    /// are.
     pub(crate) fn tolerance(self, checks: u16) -> u16 {
         (self.scheme().tolerance)(checks)
     }
 
-    /// Copies that a log of updates needs to survive as many losses as the units do. It is as many as
-    /// losses: if all copies are lost, all data is there, and check units are computed from it.
+    /// Copies that a log of updates needs to survive as many losses as the units do. It is as many
+    /// as losses: if all copies are lost, all data is there, and check units are computed from it.
     pub(crate) fn log_copies(self, checks: u16) -> u16 {
         self.tolerance(checks).max(1)
     }

@@ -9,7 +9,8 @@ pub(super) struct Scheme {
     pub(super) is_parity: bool,
     /// The least and the greatest number of check units.
     pub(super) checks: RangeInclusive<u16>,
-    /// With so many check units: how many units can be computed from the others, whichever they are.
+    /// With so many check units: how many units can be computed from the others, whichever they
+    /// are.
     pub(super) tolerance: fn(u16) -> u16,
     /// The coefficients, by check unit and then by data unit, for these numbers of data units and
     /// check units.

@@ -1,13 +1,14 @@
 //! Regions: each is a small array with its own parity log (Stodolsky §2.1, figures 8 and 9).
 //!
-//! In a region, some members hold the log and no data of the region; the others hold its data.
-//! The log consists of `sublogs`, and there are as many copies of each as units of a stripe may be
-//! lost (Stodolsky §9, figure 29), each on a member of its own. Check units are striped block by block: over the data members alone when there is one sublog
-//! (figure 8), over all members when there are more (figure 9), never on a member that holds
-//! another unit of the same stripe. (The paper's figures have one check unit in each stripe: the
-//! parity.) On each member a region is one piece: first its share of the parity, contiguous,
-//! then its share of the data or a sublog. The roles rotate from region to region, so that all
-//! members have the same load if the number of regions is a multiple of the number of members.
+//! In a region, some members hold the log and no data of the region; the others hold its data. The
+//! log consists of `sublogs`, and there are as many copies of each as units of a stripe may be lost
+//! (Stodolsky §9, figure 29), each on a member of its own. Check units are striped block by block:
+//! over the data members alone when there is one sublog (figure 8), over all members when there are
+//! more (figure 9), never on a member that holds another unit of the same stripe. (The paper's
+//! figures have one check unit in each stripe: the parity.) On each member a region is one piece:
+//! first its share of the parity, contiguous, then its share of the data or a sublog. The roles
+//! rotate from region to region, so that all members have the same load if the number of regions is
+//! a multiple of the number of members.
 //!
 //! The assignment of stripes to members repeats after a *period* of stripes; tables cover one
 //! period.

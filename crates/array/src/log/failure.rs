@@ -7,8 +7,8 @@ use crate::durable::Durable;
 use crate::log::{LoadState, Logs};
 
 impl Logs {
-    /// A member was failed: logs on it of which no copy stands are lost. If there is no journal, the
-    /// records of other logs are folded into the parity.
+    /// A member was failed: logs on it of which no copy stands are lost. If there is no journal,
+    /// the records of other logs are folded into the parity.
     pub(crate) fn logs_after_failure(&mut self, cx: &mut Context, durable: &mut Durable, slot: Slot) {
         cx.runnable.extend(self.take_pool_waiters());
         let regions: Vec<Region> = self.regions.regions().collect();

@@ -9,8 +9,8 @@
 //! [`logs`] has the state, [`region`] and [`segment`] that of one region and of one buffer. The
 //! other files act on it:
 //!
-//! - [`facts`] and [`want`]: what is so in a region, and asking for its parity; [`copies`]: on which
-//!   copies of the log a segment stands;
+//! - [`facts`] and [`want`]: what is so in a region, and asking for its parity; [`copies`]: on
+//!   which copies of the log a segment stands;
 //! - [`logging`], [`writes`], [`admission`]: what one write has here, from the reservation of space
 //!   to its end;
 //! - [`pool`], [`reserve`], [`records`], [`table`]: buffers, room in them, and what is kept there;

@@ -70,6 +70,7 @@ struct RegionSizes {
     stripes: u32,
     sublogs: u16,
     sublog: Bytes,
+    log_copies: u16,
     log_segment: Bytes,
 }
 
@@ -114,6 +115,7 @@ fn region_sizes(geometry: &Geometry) -> Option<RegionSizes> {
         stripes: shape.stripes,
         sublogs: shape.sublogs,
         sublog: Bytes::new(shape.segment * u64::from(shape.sublog_segments) * 512),
+        log_copies: geometry.log_copies(),
         log_segment: Bytes::new(shape.segment * 512),
     })
 }
@@ -153,12 +155,13 @@ fn heading(geometry: &Geometry, drawing: &Drawing) -> String {
     );
     if let Some(regions) = &drawing.regions {
         text += &format!(
-            "{} of {}, each with {} of {} in log segments of {}\n",
+            "{} of {}, each with {} of {} in log segments of {}{}\n",
             counted(u64::from(regions.count), "region"),
             counted(u64::from(regions.stripes), "stripe"),
             counted(u64::from(regions.sublogs), "sublog"),
             regions.sublog,
             regions.log_segment,
+            if regions.log_copies > 1 { format!(", {} times", regions.log_copies) } else { String::new() },
         );
     }
     text + "\n"

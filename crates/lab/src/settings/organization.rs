@@ -34,8 +34,9 @@ pub struct OrganizationSettings {
     /// Copies of each unit (raid01, raid10, raid10-far) [default: 2]
     #[arg(long, value_name = "COUNT")]
     pub copies: Option<u16>,
-    /// Members that may be lost without loss of data: raid10 keeps a copy more, raid4, raid5 and
-    /// raid6 have so many parities, at most 4 [default: 2 for raid6, 1 for others]
+    /// Members that may be lost without loss of data: raid10 keeps a copy more, raid4, raid5, raid6
+    /// and parity-logging have so many parities (and so many copies of each log), at most 4
+    /// [default: 2 for raid6, 1 for others]
     #[arg(long, value_name = "COUNT", conflicts_with = "copies")]
     pub tolerance: Option<u16>,
     /// Parity groups side by side: 3 groups of 24 members are 3 × (7+1) [default: 1]

@@ -114,10 +114,10 @@ impl Logs {
     }
 
     /// The records that the units which a repair computes would lack, or that it is to leave out.
-    /// `missing` are units that it does not read. What it reads of a check unit lacks records, which
-    /// are added; a check unit that it computes is to lack those that the reintegration will add.
-    /// Where a record replaces what a check unit holds, what was read of that is taken out again.
-    /// The buffers of the records are held until the repair's plan is done.
+    /// `missing` are units that it does not read. What it reads of a check unit lacks records,
+    /// which are added; a check unit that it computes is to lack those that the reintegration will
+    /// add. Where a record replaces what a check unit holds, what was read of that is taken out
+    /// again. The buffers of the records are held until the repair's plan is done.
     pub(crate) fn behind(
         &mut self,
         cx: &mut Context,

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::{Instant, Slot, Stripe};
+use parlour_units::{Instant, Stripe};
 
 use crate::buffer::Buffers;
 use crate::code::UnitSet;
@@ -107,10 +107,9 @@ impl Context {
 
     /// The units of `stripe` that could not be read.
     pub(crate) fn units_of(&self, stripe: Stripe, failures: &[FailedAccess]) -> UnitSet {
-        let failures = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
-        let slots: Vec<Slot> = failures.filter_map(|failure| self.roster.slot_of(failure.member)).collect();
-        let layout = self.geometry.layout();
-        layout.units().filter(|unit| slots.contains(&layout.locate(stripe, *unit).slot)).collect()
+        let unreadable = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
+        let windows = unreadable.flat_map(|failure| self.unreadable_windows(failure));
+        windows.filter(|(window, _)| window.stripe == stripe).map(|(_, unit)| unit).collect()
     }
 
     /// Tells a component above of something: see [`Signal`].

@@ -93,6 +93,13 @@ impl Organization {
         if self.floats() { *of_code.start()..=1 } else { of_code }
     }
 
+    /// Copies that a region's log needs to survive as many losses as units of a stripe with so many
+    /// check units do. It is as many as losses: if all copies are lost, all data is there, and
+    /// check units are computed from it.
+    pub(crate) fn log_copies(self, checks: u16) -> u16 {
+        if self.is_logged() { self.code.tolerance(checks).max(1) } else { 1 }
+    }
+
     /// Whether units are written to a free position.
     pub fn floats(self) -> bool {
         self.update.floats()

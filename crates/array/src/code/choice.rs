@@ -53,12 +53,6 @@ impl Code {
         (self.scheme().tolerance)(checks)
     }
 
-    /// Copies that a log of updates needs to survive as many losses as the units do. It is as many
-    /// as losses: if all copies are lost, all data is there, and check units are computed from it.
-    pub(crate) fn log_copies(self, checks: u16) -> u16 {
-        self.tolerance(checks).max(1)
-    }
-
     /// Checks that the code fits the stripes of a layout.
     pub(crate) fn check_on(self, stripes: Stripes) -> Result<(), RefusedCombination> {
         match (stripes, self) {

@@ -511,8 +511,9 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
         return Err(CreationError::TooManyMembers(members));
     }
     let Organization { layout, code, .. } = creation.organization;
-    let least =
-        layout.least_members(creation.checks, code.log_copies(creation.checks)).saturating_mul(groups);
+    let least = layout
+        .least_members(creation.checks, creation.organization.log_copies(creation.checks))
+        .saturating_mul(groups);
     if members < least {
         return Err(CreationError::TooFewMembers { members, least });
     }
@@ -556,7 +557,7 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
     let segment = creation.log.segment.unwrap_or(if large { Sectors::new(2_048) } else { small_segment });
     let checks = creation.checks;
     let sublogs = sublogs(creation, members);
-    let log_copies = creation.organization.code.log_copies(checks);
+    let log_copies = creation.organization.log_copies(checks);
     let most = most_sublogs(members, checks, log_copies);
     if sublogs == 0 || sublogs > most {
         return Err(CreationError::TooManySublogs { sublogs, members, most });
@@ -584,7 +585,7 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
 /// The number of sublogs that is wished for. L ≈ 0.16 N balances the load if only one region is
 /// written and its data is cached (Stodolsky §6, as corrected); copies count as sublogs do.
 fn sublogs(creation: &Creation, members: u16) -> u16 {
-    let log_copies = creation.organization.code.log_copies(creation.checks);
+    let log_copies = creation.organization.log_copies(creation.checks);
     let balanced = (u32::from(members) * 16).div_ceil(100 * u32::from(log_copies)) as u16;
     let most = most_sublogs(members, creation.checks, log_copies);
     creation.log.sublogs.unwrap_or(balanced.clamp(1, most.max(1)))

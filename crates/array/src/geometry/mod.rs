@@ -67,10 +67,10 @@ impl Geometry {
         let StoredGeometry { checks, regions, .. } = stored;
         let positions = stored.cylinder.and_then(|cylinder| cylinder.positions(stored.layout.unit));
         let logged = stored.organization.is_logged();
-        let code = stored.organization.code;
-        let details = Details { checks, regions, log_copies: code.log_copies(checks), logged, positions };
+        let log_copies = stored.organization.log_copies(checks);
+        let details = Details { checks, regions, log_copies, logged, positions };
         let layout = Layout::new(stored.organization.layout, details, stored.layout);
-        let code = Table::new(code, layout.data_units(), layout.check_units());
+        let code = Table::new(stored.organization.code, layout.data_units(), layout.check_units());
         Geometry { stored, layout, code }
     }
 

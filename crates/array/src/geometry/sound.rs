@@ -94,7 +94,7 @@ impl StoredGeometry {
         let RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain } = *shape;
         let (members, unit) = (self.layout.group_members, self.layout.unit);
         require(unit < UNIT_END, "stripe unit")?;
-        let (checks, log_copies) = (self.checks, self.organization.code.log_copies(self.checks));
+        let (checks, log_copies) = (self.checks, self.organization.log_copies(self.checks));
         let logs = sublogs.checked_mul(log_copies);
         let least = logs.and_then(|logs| logs.checked_add(checks + 1));
         require(sublogs >= 1 && least.is_some_and(|least| least <= members), "sublogs")?;

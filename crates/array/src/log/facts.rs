@@ -70,7 +70,7 @@ impl Logs {
         self.standing_copies(cx, region, index).next().is_some()
     }
 
-    /// Whether the member in `slot` holds a segment, or none of the segment's sublog.
+    /// Whether the member in `slot` holds a segment, if it has a copy of its sublog at all.
     pub(in crate::log) fn stands_on(&self, cx: &Context, region: Region, index: u32, slot: Slot) -> bool {
         let mut copies =
             (0..cx.geometry.log_copies()).map(|copy| (copy, self.copy_at(cx, region, index, copy).0));

@@ -140,8 +140,10 @@ impl Logs {
         let length = self.header.bytes().as_usize();
         for (position, bytes) in load.asked.clone().into_iter().zip(metadata.chunks(length)) {
             let header = Header::decode(bytes, cx.identity).filter(|header| header.region == load.region);
-            if let Some(header) = header {
-                load.take(position, header);
+            match header {
+                Some(header) if header.is_within(self.before) => load.take(position, header),
+                Some(_) => self.report_implausible_segment(cx, &load, position),
+                None => {}
             }
         }
         self.go_on_loading(cx, durable, load);
@@ -149,21 +151,17 @@ impl Logs {
 
     /// All readable headers were read, or the headers that were read are `complete`.
     fn understand_headers(&mut self, cx: &mut Context, durable: &mut Durable, load: Load, complete: bool) {
-        let Load { region, turn, found, unreadable, .. } = &load;
+        let Load { region, turn, unreadable, .. } = &load;
         let (region, turn) = (*region, *turn);
         // If no copy of a header can be read, it is not known what the log held.
         if !complete && !unreadable.is_empty() {
             return self.give_log_up(cx, durable, region);
         }
         let held = self.held_of(region);
-        let (applied, before) = (self.applied[region.as_usize()], self.before);
+        let applied = self.applied[region.as_usize()];
         self.region(region).read_at = self.stamp;
         let mut known = held.clone();
-        let implausible = found.iter().find(|(_, (header, _))| !header.is_within(before));
-        let mut sound = complete && implausible.is_none();
-        if let Some((position, _)) = implausible {
-            self.report_implausible_segment(cx, region, *position);
-        }
+        let mut sound = complete;
         for (position, header) in load.newest_first() {
             let shadow = header.records.iter().any(|record| held.contains(&record.sequence));
             let counts = |record: &Record| known.insert(record.sequence) && record.sequence > applied;
@@ -192,8 +190,9 @@ impl Logs {
         }
     }
 
-    fn report_implausible_segment(&mut self, cx: &mut Context, region: Region, position: u32) {
-        if let Some(location) = cx.geometry.log_segment_at(region, position, 0) {
+    fn report_implausible_segment(&self, cx: &mut Context, load: &Load, position: u32) {
+        let copy = load.copy_of(position, load.source).unwrap_or(0);
+        if let Some(location) = cx.geometry.log_segment_at(load.region, position, copy) {
             cx.events.push_back(Event::Implausible { slot: location.slot, what: "log segment" });
         }
     }

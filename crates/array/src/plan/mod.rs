@@ -150,8 +150,20 @@ pub(crate) struct Behind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Held {
     Memory(Span),
-    /// On the member in this slot, from this sector on.
-    Member(Slot, Sector),
+    Member(OnMember),
+}
+
+/// A part of what is read from a member.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OnMember {
+    pub(crate) slot: Slot,
+    /// What is read: whole blocks.
+    pub(crate) at: Sector,
+    pub(crate) length: Sectors,
+    /// The distance of the part from the start of it.
+    pub(crate) skip: Sectors,
+    /// The digest that it must have.
+    pub(crate) digest: Option<u32>,
 }
 
 /// The target of a step's access.

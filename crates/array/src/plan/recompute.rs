@@ -7,7 +7,7 @@ use crate::columns::{Columns, Piece, hull};
 
 use super::build::Builder;
 use super::view::{Content, Lost, StripeView};
-use super::{Behind, Held, Plan, Source, Span, Strategy};
+use super::{Behind, Expected, Held, OnMember, Plan, Source, Span, Strategy};
 use crate::code::{Equation, UnitSet};
 
 impl Builder {
@@ -70,7 +70,14 @@ impl Builder {
         let view = view.without(targets);
         let targets: Vec<Unit> = view.units().filter(|unit| targets.has(*unit)).collect();
         let computed = read_targets(plan, view, &targets, columns)?;
-        let records: Vec<Span> = behind.iter().map(|behind| read_behind(plan, behind)).collect();
+        let mut digests = Vec::new();
+        let records: Vec<Span> =
+            behind.iter().map(|behind| read_behind(plan, behind, &mut digests)).collect();
+        plan.next_phase();
+        for (span, read, digest) in digests {
+            let whole = Columns::new(Sectors::ZERO, span.length);
+            plan.verify(span, read, whole, Expected::Digest(digest));
+        }
         plan.next_phase();
         let results = plan_sums(plan, computed, columns, !records.is_empty());
         plan.next_phase();
@@ -211,15 +218,17 @@ fn read_unit(plan: &mut Plan, view: StripeView<'_>, unit: Unit, columns: Columns
     span
 }
 
-/// Reads a record that the parity lacks, unless it is in memory.
-fn read_behind(plan: &mut Plan, behind: &Behind) -> Span {
+/// Reads a record that the parity lacks, unless it is in memory. Adds to `digests` what was read, in
+/// which step, and the digest that it must have.
+fn read_behind(plan: &mut Plan, behind: &Behind, digests: &mut Vec<(Span, u32, u32)>) -> Span {
     match behind.held {
         Held::Memory(span) => span,
-        Held::Member(member, at) => {
-            let length = behind.columns.length();
-            let span = Span::new(plan.scratch(length), Sectors::ZERO, length);
-            plan.read(member, at, span);
-            span
+        Held::Member(OnMember { slot, at, length, skip, digest }) => {
+            let whole = Span::new(plan.scratch(length), Sectors::ZERO, length);
+            let step = plan.steps.len() as u32;
+            plan.read(slot, at, whole);
+            digests.extend(digest.map(|digest| (whole, step, digest)));
+            Span { start: skip, length: behind.columns.length(), ..whole }
         }
     }
 }

@@ -30,7 +30,8 @@ impl Stripes {
         let stripe = cx.jobs.stripe(id).window.stripe;
         let untrusted = untrusted(cx, durable, stripe);
         let outdated = is_outdated(cx, durable, stripe);
-        let behind = if logs.repairs_parity(cx, id) {
+        let probes = cx.jobs.stripe(id).probe.is_under_way();
+        let behind = if logs.repairs_parity(cx, id) && !probes {
             let missing = cx.roster.missing(&cx.geometry, stripe).or(untrusted);
             logs.behind(cx, id, missing)?
         } else {

@@ -1,13 +1,13 @@
 //! Repairs: a unit that a member cannot read is computed from the rest of its stripe and written
 //! again, while the job that needs it waits.
 
-use parlour_units::{Member, Sectors, Slot};
+use parlour_units::{Member, Sectors};
 
 use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::context::Context;
 use crate::durable::Durable;
-use crate::effect::{Action, Fault};
+use crate::effect::Action;
 use crate::exec::job::FailedAccess;
 use crate::ids::JobId;
 use crate::job::{Probe, Purpose, StripeJob};
@@ -110,12 +110,9 @@ impl Stripes {
     pub(crate) fn reads_back(&mut self, cx: &mut Context, id: JobId, failures: &[FailedAccess]) -> bool {
         let job = cx.jobs.stripe(id);
         let (window, targets, probe) = (job.window, job.computed(), job.probe);
-        let layout = cx.geometry.layout();
-        let target = |slot: Slot| {
-            layout.units().any(|unit| targets.has(unit) && layout.locate(window.stripe, unit).slot == slot)
-        };
         let of_target = |failure: &&FailedAccess| {
-            failure.fault == Fault::Unreadable && cx.roster.slot_of(failure.member).is_some_and(target)
+            let unreadable = cx.units_of(window.stripe, std::slice::from_ref(*failure));
+            unreadable.without(targets) != unreadable
         };
         let Some(failure) = failures.iter().find(of_target).filter(|_| probe != Probe::Now) else {
             return false;

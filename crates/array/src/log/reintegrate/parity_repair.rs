@@ -1,8 +1,8 @@
 //! Parity repair: parity that a reintegration cannot read is computed and written again, and the
 //! pass is repeated.
 //!
-//! The repaired parity is the xor of the stripe's data and of all its live records. So the records
-//! still count, and a crash before or after the repair makes no difference.
+//! The repaired parity lacks the stripe's live records, as the parity that could not be read did.
+//! So the records still count, and a crash before or after the repair makes no difference.
 //!
 //! No job may write to the stripe meanwhile. A parity repair cannot queue for the stripe's lock,
 //! because the lock's holder may be waiting for this reintegration. But such a holder writes
@@ -10,7 +10,7 @@
 //! lock in the end, and their number is limited by the room in the log.
 
 use parlour_codec::galois::product;
-use parlour_units::{Region, Sector, Sectors, Stripe, Unit};
+use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 
 use super::state::Apply;
 
@@ -25,7 +25,7 @@ use crate::ids::JobId;
 use crate::job::{ATTEMPTS, Gate, Kind, Purpose, Stage};
 use crate::log::Logs;
 use crate::log::reintegrate::plan::sectors;
-use crate::plan::{Behind, Held, Lost, Source, Span};
+use crate::plan::{Behind, Held, Lost, OnMember, Source, Span};
 use crate::signal::Signal;
 
 impl Logs {
@@ -113,11 +113,15 @@ impl Logs {
         self.region(region).waiters.iter().filter(holds).count() as u32
     }
 
-    /// The records that the units which a repair computes would lack, or that it is to leave out.
-    /// `missing` are units that it does not read. What it reads of a check unit lacks records,
-    /// which are added; a check unit that it computes is to lack those that the reintegration will
-    /// add. Where a record replaces what a check unit holds, what was read of that is taken out
-    /// again. The buffers of the records are held until the repair's plan is done.
+    /// The records that a repair takes into account, beside the units that it reads (those that are
+    /// not `missing`).
+    ///
+    /// The reintegration still has to apply records, to each check unit others. A check unit that is
+    /// read lacks its records: they are added to what is computed from it, and what it holds is
+    /// taken out where a record replaces that. A check unit that is computed must lack those that
+    /// will be applied to it: they are added to it once more.
+    ///
+    /// The buffers of the records are held until the repair's plan is done.
     pub(crate) fn behind(
         &mut self,
         cx: &mut Context,
@@ -140,13 +144,13 @@ impl Logs {
     }
 
     /// Adds the records that `check` lacks in the job's window to `list`: they are to be added to
-    /// `target` so often.
+    /// `target`, each with its own coefficient times `factor`.
     fn behind_check(
         &mut self,
         cx: &mut Context,
         id: JobId,
         target: Unit,
-        (check, times): Term,
+        (check, factor): Term,
         list: &mut Vec<Behind>,
     ) {
         let window = cx.jobs.stripe(id).window;
@@ -162,17 +166,18 @@ impl Logs {
                 let columns =
                     Columns::new(window.columns.from + (at - from), window.columns.from + (end - from));
                 if apply.overwrites && check != target {
-                    let held = Held::Member(apply.member, at);
-                    list.push(Behind { target, held, columns, coefficient: times });
+                    let held = Held::Member(in_blocks(apply.member, at, end - at, cx.geometry.block()));
+                    list.push(Behind { target, held, columns, coefficient: factor });
                 }
                 let held = self.held_at(cx, id, region, apply.segment, start, columns);
-                let coefficient = product(times, apply.coefficient);
+                let coefficient = product(factor, apply.coefficient);
                 list.push(Behind { target, held, columns, coefficient });
             }
         }
     }
 
-    /// Where the payload of a record is: in memory, or on the log's member.
+    /// Where a part of a segment's payload is: in memory, or on a member of the log. There its
+    /// whole record is read, and compared with the record's digest.
     fn held_at(
         &mut self,
         cx: &mut Context,
@@ -187,46 +192,88 @@ impl Logs {
             cx.jobs.get_mut(id).held.push(buffer);
             return Held::Memory(Span::new(Source::Buffer(buffer), start, columns.length()));
         }
-        let (member, at) = self.segment_at(cx, region, segment);
-        Held::Member(member, at + self.header + start)
+        let record = *self.record_at(segment, start);
+        let (slot, at) = self.segment_at(cx, region, segment);
+        Held::Member(OnMember {
+            slot,
+            at: at + self.header + record.start,
+            length: record.payload(),
+            skip: start - record.start,
+            digest: Some(record.digest),
+        })
     }
 
-    /// The records of a stripe that its check unit `check` lacks: those that the reintegration
-    /// still has to apply, and those that came after it. A check unit on a missing member lacks
-    /// none: it is computed from the data as it is now.
+    /// The record whose payload this sector of a segment's payload belongs to.
+    fn record_at(&self, segment: u32, start: Sectors) -> &Record {
+        let holds = |record: &&Record| record.start <= start && start < record.start + record.payload();
+        let record = self.segment(segment).records.iter().find(holds);
+        record.expect("what is applied is a part of a record")
+    }
+
+    /// The parts of records that check unit `check` of a stripe lacks: those that the reintegration
+    /// still has to apply, and those that came after it. (What a newer one replaces is not among
+    /// them.) A check unit on a missing member lacks none: it is computed from the data as it is
+    /// now.
     fn unapplied(&self, cx: &Context, (stripe, check): (Stripe, Unit)) -> Vec<Apply> {
         if cx.roster.missing(&cx.geometry, stripe).has(check) {
             return Vec::new();
         }
         let (region, index) = cx.geometry.region_of(stripe);
-        let log = &self.regions[region];
-        let newest = log.reintegrating.as_deref().expect("it is under way").newest;
-        let mut later: Vec<(Record, u32)> = Vec::new();
-        for segment in &log.segments {
-            let records = self.segment(*segment).records.iter();
-            let of_stripe = records.filter(|record| record.stripe == index && record.sequence > newest);
-            later.extend(of_stripe.map(|record| (*record, *segment)));
-        }
-        later.sort_unstable_by_key(|(record, _)| u64::MAX - record.sequence);
+        let newer = self.newer_than_reintegrated(region, index);
         let mut applies = Vec::new();
-        self.applies_of_check(cx, (stripe, check), &later, u64::MAX, &mut applies);
+        self.applies_of_check(cx, (stripe, check), &newer, u64::MAX, &mut applies);
         let location = cx.geometry.layout().locate(stripe, check);
         let from = cx.geometry.absolute(location.at);
         let to = from + cx.geometry.layout().unit_length();
         let is_of_check = |apply: &Apply| apply.member == location.slot && from <= apply.at && apply.at < to;
-        let left: Vec<Apply> = self.remaining(region).into_iter().filter(is_of_check).collect();
-        // (Those that came after it may replace what it has still to apply.)
-        let replaces =
-            |newer: &Apply, at: Sector| newer.overwrites && newer.at <= at && at < newer.at + newer.length;
-        match applies.iter().any(|newer| newer.overwrites) {
-            true => {
-                let sectors = left.into_iter().flat_map(sectors);
-                let kept = sectors.filter(|sector| !applies.iter().any(|newer| replaces(newer, sector.at)));
-                let kept: Vec<Apply> = kept.collect();
-                applies.extend(kept);
-            }
-            false => applies.extend(left),
-        }
-        applies
+        let replaced = |sector: &Apply| {
+            let replaces = |newer: &Apply| {
+                newer.overwrites && newer.at <= sector.at && sector.at < newer.at + newer.length
+            };
+            applies.iter().any(replaces)
+        };
+        let left = self.remaining(region).into_iter().filter(is_of_check).flat_map(sectors);
+        let left: Vec<Apply> = left.filter(|sector| !replaced(sector)).collect();
+        applies.extend(left);
+        self.joined(applies)
     }
+
+    /// The same sectors. Neighbours of one record are one part again.
+    fn joined(&self, mut sectors: Vec<Apply>) -> Vec<Apply> {
+        sectors.sort_unstable_by_key(|apply| (apply.segment, apply.start, apply.at));
+        let mut joined: Vec<Apply> = Vec::with_capacity(sectors.len());
+        for apply in sectors {
+            let record = self.record_at(apply.segment, apply.start).start;
+            let continues = |last: &&mut Apply| {
+                let next = (last.segment, last.start + last.length, last.at + last.length);
+                next == (apply.segment, apply.start, apply.at) && record < apply.start
+            };
+            match joined.last_mut().filter(continues) {
+                Some(last) => last.length += apply.length,
+                None => joined.push(apply),
+            }
+        }
+        joined
+    }
+
+    /// The records of a stripe that came after those which are being reintegrated, newest first.
+    fn newer_than_reintegrated(&self, region: Region, stripe: u32) -> Vec<(Record, u32)> {
+        let log = &self.regions[region];
+        let newest = log.reintegrating.as_deref().expect("it is under way").newest;
+        let mut newer: Vec<(Record, u32)> = Vec::new();
+        for segment in &log.segments {
+            let records = self.segment(*segment).records.iter();
+            let of_stripe = records.filter(|record| record.stripe == stripe && record.sequence > newest);
+            newer.extend(of_stripe.map(|record| (*record, *segment)));
+        }
+        newer.sort_unstable_by_key(|(record, _)| u64::MAX - record.sequence);
+        newer
+    }
+}
+
+/// A part of the member in `slot`, which is read in whole blocks.
+fn in_blocks(slot: Slot, from: Sector, length: Sectors, block: Sectors) -> OnMember {
+    let at = Sector::ZERO + from.from_start().round_down(block);
+    let end = Sector::ZERO + (from + length).from_start().round_up(block);
+    OnMember { slot, at, length: end - at, skip: from - at, digest: None }
 }

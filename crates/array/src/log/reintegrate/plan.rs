@@ -129,7 +129,8 @@ impl Logs {
     fn reintegration_budget(&self, cx: &Context) -> Sectors {
         let regions = cx.geometry.layout().logs().expect("a logged layout");
         let log = Sectors::new(regions.shape().segment) * u64::from(regions.segments());
-        let least = if cx.geometry.is_journaled() { log * 2 } else { Sectors::ZERO };
+        let checks = u64::from(cx.geometry.layout().check_units());
+        let least = if cx.geometry.is_journaled() { log * (1 + checks) } else { Sectors::ZERO };
         cx.tuning.reintegration_memory.max(least)
     }
 

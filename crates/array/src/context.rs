@@ -6,13 +6,11 @@
 
 use std::collections::VecDeque;
 
-use parlour_units::{Instant, Stripe};
+use parlour_units::Instant;
 
 use crate::buffer::Buffers;
-use crate::code::UnitSet;
-use crate::effect::Fault;
 use crate::exec::effects::Effects;
-use crate::exec::job::{FailedAccess, Jobs};
+use crate::exec::job::Jobs;
 use crate::exec::locks::Locks;
 use crate::exec::scratch::Scratch;
 use crate::exec::waiting::Runnable;
@@ -103,13 +101,6 @@ impl Context {
     /// Whether unreadable sectors may be written again; true also while the array is being stopped.
     pub(crate) fn may_repair(&self) -> bool {
         self.writes && !self.takes_no_writes()
-    }
-
-    /// The units of `stripe` that could not be read.
-    pub(crate) fn units_of(&self, stripe: Stripe, failures: &[FailedAccess]) -> UnitSet {
-        let unreadable = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
-        let windows = unreadable.flat_map(|failure| self.unreadable_windows(failure));
-        windows.filter(|(window, _)| window.stripe == stripe).map(|(_, unit)| unit).collect()
     }
 
     /// Tells a component above of something: see [`Signal`].

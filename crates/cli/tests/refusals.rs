@@ -256,7 +256,7 @@ fn settings_that_do_not_suit_the_organization_are_refused() {
             "a tolerance of 5 is not possible here: choose 1 to 4",
         ),
         ("create -o raid6 --size 64MiB a b c", "3 members are too few: this organization needs at least 4"),
-        ("create --size 64MiB --tolerance 2 a b c d e", "a parity log stands on one member"),
+        ("create --size 64MiB --tolerance 2 a b c d", "this organization needs at least 5"),
         ("create -o raid10 --size 64MiB --tolerance 2 --copies 3 a b c", "cannot be used with"),
         (
             "create -o raid1 --size 64MiB --consistency journal a b c",

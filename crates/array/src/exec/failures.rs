@@ -1,10 +1,12 @@
 //! What failed accesses mean: which members they leave standing, and which units they concern.
 
-use parlour_units::{Sector, Sectors, Slot, Unit};
+use parlour_units::{Sector, Sectors, Slot, Stripe, Unit};
 
 use super::job::FailedAccess;
+use crate::code::UnitSet;
 use crate::columns::{Columns, Window};
 use crate::context::Context;
+use crate::effect::Fault;
 use crate::layout::{Location, Occupant};
 
 impl Context {
@@ -25,6 +27,13 @@ impl Context {
         let slot = self.roster.slot_of(failure.member);
         let slot = slot.filter(|_| failure.at >= self.geometry.data_start());
         slot.map_or_else(Vec::new, |slot| self.windows_at(slot, failure.at, failure.length))
+    }
+
+    /// The units of `stripe` that could not be read.
+    pub(crate) fn units_of(&self, stripe: Stripe, failures: &[FailedAccess]) -> UnitSet {
+        let unreadable = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
+        let windows = unreadable.flat_map(|failure| self.unreadable_windows(failure));
+        windows.filter(|(window, _)| window.stripe == stripe).map(|(_, unit)| unit).collect()
     }
 
     /// Where a part of a unit is stored.

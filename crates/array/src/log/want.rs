@@ -34,8 +34,8 @@ impl Logs {
     }
 
     /// Whether the member in `slot` holds all that logs of which it has a copy hold. If not, they
-    /// are to be reintegrated: what is appended from now on goes to it as well. (A log with one copy
-    /// is lost with its member.)
+    /// are to be reintegrated: what is appended from now on goes to it as well. (A log with one
+    /// copy is lost with its member.)
     pub(crate) fn are_copied_to(&mut self, cx: &mut Context, slot: Slot) -> bool {
         if cx.geometry.log_copies() < 2 {
             return true;

@@ -218,8 +218,8 @@ fn read_unit(plan: &mut Plan, view: StripeView<'_>, unit: Unit, columns: Columns
     span
 }
 
-/// Reads a record that the parity lacks, unless it is in memory. Adds to `digests` what was read, in
-/// which step, and the digest that it must have.
+/// Reads a record that the parity lacks, unless it is in memory. Adds to `digests` what was read,
+/// in which step, and the digest that it must have.
 fn read_behind(plan: &mut Plan, behind: &Behind, digests: &mut Vec<(Span, u32, u32)>) -> Span {
     match behind.held {
         Held::Memory(span) => span,

@@ -161,14 +161,13 @@ fn members_groups_and_copies_that_cannot_be_are_refused_by_name() {
     }
 }
 
-/// Regression test. The logs of such an array would be lost with one member, and it claimed to
-/// survive the loss of two.
+/// With several check units a log has as many copies, each on a member of its own.
 #[test]
-fn logged_parity_with_several_check_units_is_refused() {
-    let mut wishes = creation("parity-logging", 6, Consistency::Bitmap);
+fn logged_parity_without_room_for_the_copies_of_its_logs_is_refused() {
+    let mut wishes = creation("parity-logging", 4, Consistency::Bitmap);
     (wishes.organization.update, wishes.checks) = (Update::InPlace, 2);
     let good = superblock(&Geometry::create(&wishes).expect("a possible array"));
-    assert_eq!(refused(&good, |it| it.organization.update = Update::Logged), "check units");
+    assert_eq!(refused(&good, |it| it.organization.update = Update::Logged), "sublogs");
 }
 
 #[test]

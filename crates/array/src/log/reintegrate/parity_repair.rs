@@ -116,8 +116,8 @@ impl Logs {
     /// The records that a repair takes into account, beside the units that it reads (those that are
     /// not `missing`).
     ///
-    /// The reintegration still has to apply records, to each check unit others. A check unit that is
-    /// read lacks its records: they are added to what is computed from it, and what it holds is
+    /// The reintegration still has to apply records, to each check unit others. A check unit that
+    /// is read lacks its records: they are added to what is computed from it, and what it holds is
     /// taken out where a record replaces that. A check unit that is computed must lack those that
     /// will be applied to it: they are added to it once more.
     ///

@@ -2,7 +2,7 @@
 //! are tried.
 
 use parlour_array::layout::RegionShape;
-use parlour_array::organization::{Consistency, NamedOrganization};
+use parlour_array::organization::{Checks, Consistency, NamedOrganization};
 use parlour_array::{Creation, Geometry, LogCreation, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
@@ -408,7 +408,7 @@ impl Subject {
             groups: 1,
             unit: Sectors::new(UNIT * block),
             block: Sectors::new(block),
-            member_length: Sectors::new(6 << 11),
+            member_length: self.member_length(),
             log: LogCreation {
                 segment: Some(Sectors::new(REGION.segment * block)),
                 sublogs: Some(REGION.sublogs),
@@ -423,6 +423,14 @@ impl Subject {
             },
             consistency: self.consistency,
         }
+    }
+
+    /// As short as possible: what is compared after each cut grows with it. Logged parity with
+    /// several check units has a longer journal.
+    fn member_length(&self) -> Sectors {
+        let several = matches!(self.organization.checks, Checks::Number(2..));
+        let longer = several && self.organization.organization.is_logged();
+        Sectors::new(if longer { 6 << 11 } else { 3 << 11 })
     }
 
     /// The geometry that `creation` gives, with much less data, so that there is less to read after

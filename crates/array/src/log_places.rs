@@ -24,8 +24,9 @@ impl Geometry {
 
     /// Where the member in `slot` has a copy of log segment `position` of `region`, if it has one.
     pub fn log_segment_on(&self, region: Region, position: u32, slot: Slot) -> Option<Location> {
-        let copies = (0..self.log_copies()).filter_map(|copy| self.log_segment_at(region, position, copy));
-        copies.into_iter().find(|location| location.slot == slot)
+        let mut copies =
+            (0..self.log_copies()).filter_map(|copy| self.log_segment_at(region, position, copy));
+        copies.find(|location| location.slot == slot)
     }
 
     /// The position of the log segment that directly follows the one in `position` on its member,

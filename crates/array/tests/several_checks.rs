@@ -6,7 +6,7 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::Consistency;
 use parlour_array::{Action, AdminError, Located, LogCreation, Operation, Repair, RequestError};
-use parlour_units::{Slot, Stripe, Unit};
+use parlour_units::{Region, Slot, Stripe, Unit};
 
 /// RAID 6, RAID 4 with three check units, RAID 5 with four, and parity logging with two, with both
 /// consistencies.
@@ -130,6 +130,35 @@ fn units_that_cannot_be_read_are_computed_from_all_that_is_left() {
             let report = world.scrub(Repair::Nothing);
             assert_eq!((report.mismatches, report.unreadable), (0, 0), "{set:?}");
             assert!(world.disks.iter().all(|disk| disk.unreadable.is_empty()), "{set:?} are written again");
+        }
+    }
+}
+
+/// Beside a member that is lost, the first copies of all logs cannot be read.
+#[test]
+fn a_log_that_cannot_be_read_is_read_from_its_other_copy() {
+    let logged = setups().into_iter().filter(|setup| setup.geometry().layout().logs().is_some());
+    for setup in logged {
+        let geometry = setup.geometry();
+        let logs = geometry.layout().logs().expect("it is logged").clone();
+        for lost in 0..setup.members {
+            let random = &mut Random(SEED);
+            let (mut world, mut content) = written(&setup, random);
+            (0..8).for_each(|_| use_it(&mut world, &mut content, random));
+            assert!(world.array.status().counters.appends > 0, "there is something in the logs");
+            for region in (0..geometry.layout().region_count()).map(Region::new) {
+                for position in 0..logs.segments() {
+                    let there = geometry.log_segment_at(region, position, 0).expect("it is logged");
+                    let at = (geometry.data_start() + there.at.from_start()).get();
+                    let disk = world.disk_at(there.slot.get());
+                    disk.unreadable.extend(at..at + logs.shape().segment);
+                }
+            }
+            fail(&mut world, lost).expect("two may be lost");
+            assert!(world.read_now(0, world.capacity()).expect("it can be read") == content, "{lost}");
+            world.replace(lost);
+            world.settle();
+            all_fits(&mut world, &content);
         }
     }
 }

@@ -291,6 +291,17 @@ mod tests {
         assert_eq!(Table::new(Code::Copy, 1, 3).tolerance(), 3);
     }
 
+    /// A code says how many losses it survives; a search finds as many.
+    #[test]
+    fn every_code_survives_as_many_losses_as_it_says() {
+        for code in Code::ALL.iter().copied() {
+            for checks in code.checks().take(4) {
+                let table = Table::new(code, if code.is_copy() { 1 } else { 5 }, checks);
+                assert_eq!(table.tolerance(), table.any_losses(), "{code:?}, {checks} check units");
+            }
+        }
+    }
+
     /// Any two units may be lost.
     #[test]
     fn two_check_units_that_differ_enough_make_up_for_any_two() {

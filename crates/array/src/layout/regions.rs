@@ -79,6 +79,13 @@ pub(crate) struct Protection {
     pub(crate) log_copies: u16,
 }
 
+impl Protection {
+    /// The number of members that hold a log of so many sublogs.
+    fn log_members(self, sublogs: u16) -> u16 {
+        sublogs * self.log_copies
+    }
+}
+
 /// The place of one unit of a stripe in the period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Spot {
@@ -131,7 +138,7 @@ impl Regions {
             let rest = ranks.iter().filter(|stripe| **stripe < shape.stripes % pattern.period).count() as u64;
             (unit * (whole + rest)).round_up(grain)
         };
-        let logs = usize::from(shape.sublogs * protection.log_copies);
+        let logs = usize::from(protection.log_members(shape.sublogs));
         let roles = usize::from(members);
         let widest = |from: usize, to: usize, of: &[Vec<u32>]| {
             (from..to).map(|role| share(of, role)).max().unwrap_or(Sectors::ZERO)
@@ -190,7 +197,7 @@ impl Regions {
 
     /// The number of members that hold a region's log.
     fn log_members(&self) -> u16 {
-        self.shape.sublogs * self.protection.log_copies
+        self.protection.log_members(self.shape.sublogs)
     }
 
     /// The number of stripes after which units are placed on members with the same roles again.
@@ -349,8 +356,8 @@ impl Pattern {
     /// many as there are data members place a check unit on its member left out, and the other
     /// turns place it on the log members. Each check unit is a turn ahead of the one before, so
     /// that no two are on one member. This gives each member the same share.
-    fn new(members: u16, sublogs: u16, Protection { checks, log_copies }: Protection) -> Pattern {
-        let logs = sublogs * log_copies;
+    fn new(members: u16, sublogs: u16, protection: Protection) -> Pattern {
+        let (logs, checks) = (protection.log_members(sublogs), protection.checks);
         let data_members = members - logs;
         let turns = if sublogs == 1 { 1 } else { members };
         let period = u32::from(data_members) * u32::from(turns);
@@ -421,6 +428,10 @@ impl RegionShape {
 }
 
 impl ShapeRequest {
+    fn protection(&self) -> Protection {
+        Protection { checks: self.checks, log_copies: self.log_copies }
+    }
+
     fn shape(&self, regions: u32, stripes: u32) -> RegionShape {
         let parity = (self.unit * u64::from(stripes)).get() as f64;
         let segments = parity * self.log_ratio / self.segment.get() as f64 / f64::from(self.sublogs);
@@ -438,8 +449,7 @@ impl ShapeRequest {
     fn largest(&self, regions: u32) -> Option<(f64, RegionShape)> {
         let fits = |stripes: u32| {
             let shape = self.shape(regions, stripes);
-            let protection = Protection { checks: self.checks, log_copies: self.log_copies };
-            Regions::new(shape, self.members, protection, self.unit).member_length() <= self.length
+            Regions::new(shape, self.members, self.protection(), self.unit).member_length() <= self.length
         };
         if !fits(1) {
             return None;
@@ -460,7 +470,7 @@ impl ShapeRequest {
 
     /// Sectors of data, parity and log in all regions.
     fn used(&self, shape: &RegionShape) -> f64 {
-        let logs = self.sublogs * self.log_copies;
+        let logs = self.protection().log_members(self.sublogs);
         let units = f64::from(self.members - logs) * f64::from(shape.stripes);
         let region = units * self.unit.get() as f64
             + f64::from(logs) * f64::from(shape.sublog_segments) * self.segment.get() as f64;

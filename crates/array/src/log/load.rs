@@ -14,7 +14,7 @@
 pub(super) mod headers;
 mod known;
 
-use self::headers::{Copy, Load, is_complete};
+use self::headers::{End, Load, is_complete};
 use std::collections::{BTreeMap, BTreeSet};
 
 use parlour_units::{Region, Sectors};
@@ -62,7 +62,7 @@ impl Logs {
                 found: BTreeMap::new(),
                 unreadable: BTreeSet::new(),
                 source: 0,
-                copy: Copy::First,
+                end: End::Front,
                 asked: Vec::new(),
             },
         );
@@ -91,10 +91,10 @@ impl Logs {
         let region = load.region.as_usize();
         let settled =
             complete && load.is_settled(shape.segments(), self.stored[region], self.applied[region]);
-        let Some((source, copy, positions)) = load.next(shape.segments()).filter(|_| !settled) else {
+        let Some((source, end, positions)) = load.next(shape.segments()).filter(|_| !settled) else {
             return self.understand_headers(cx, durable, load, complete);
         };
-        (load.source, load.copy, load.asked) = (source, copy, positions);
+        (load.source, load.end, load.asked) = (source, end, positions);
         let (header, length) = (self.header, self.segment_length);
         let mut plan = Plan::of(Strategy::Metadata);
         let mut start = Sectors::ZERO;
@@ -102,7 +102,7 @@ impl Logs {
             let log_copy = load.copy_of(*position, source).expect("a source of the position");
             let location = cx.geometry.log_segment_at(load.region, *position, log_copy);
             let location = location.expect("a logged layout");
-            let offset = if copy == Copy::First { Sectors::ZERO } else { length - header };
+            let offset = if end == End::Front { Sectors::ZERO } else { length - header };
             let at = cx.geometry.absolute(location.at);
             plan.read(location.slot, at + offset, Span::new(Source::Metadata, start, header));
             start += header;

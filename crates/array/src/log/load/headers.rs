@@ -19,47 +19,46 @@ pub(crate) struct Load {
     pub(in crate::log) turn: u64,
     /// By sublog: the copies that are read, one after the other. (They stood when the load began.)
     pub(in crate::log) sources: Vec<Vec<u16>>,
-    /// By position: its newest header that could be read, and how many of the position's sources
-    /// lack it.
+    /// By position: its newest header that could be read, and the number of the source that has it.
     pub(in crate::log) found: BTreeMap<u32, (Header, usize)>,
     /// Positions of which no header could be read so far.
     pub(in crate::log) unreadable: BTreeSet<u32>,
-    /// Which of each position's sources is being read, and which of its headers.
+    /// Which of each position's sources is being read, and at which end.
     pub(in crate::log) source: usize,
-    pub(in crate::log) copy: Copy,
+    pub(in crate::log) end: End,
     /// The positions whose headers are being read.
     pub(in crate::log) asked: Vec<u32>,
 }
 
-/// A copy of a header in a segment.
+/// The end of a segment at which a header is read: both have the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::log) enum Copy {
-    First,
-    Second,
+pub(in crate::log) enum End {
+    Front,
+    Back,
 }
 
 impl Load {
-    /// Which headers to read next, of a log with this many positions: a source, a copy in its
+    /// Which headers to read next, of a log with this many positions: a source, an end of its
     /// segments, and positions. `None` once all are read.
-    pub(in crate::log) fn next(&self, positions: u32) -> Option<(usize, Copy, Vec<u32>)> {
+    pub(in crate::log) fn next(&self, positions: u32) -> Option<(usize, End, Vec<u32>)> {
         let all = |source: usize, from: u32| {
             (from..positions).filter(move |position| self.copy_of(*position, source).is_some())
         };
-        if self.copy == Copy::First {
+        if self.end == End::Front {
             let from = self.asked.last().map_or(0, |last| last + 1);
             let count = (self.asked.len() * 2).max(FIRST_SLOTS);
             let next: Vec<u32> = all(self.source, from).take(count).collect();
             if !next.is_empty() {
-                return Some((self.source, Copy::First, next));
+                return Some((self.source, End::Front, next));
             }
             let is_missing = |position: &u32| !self.found.contains_key(position);
             let missing: Vec<u32> = all(self.source, 0).filter(is_missing).collect();
             if !missing.is_empty() {
-                return Some((self.source, Copy::Second, missing));
+                return Some((self.source, End::Back, missing));
             }
         }
         let next: Vec<u32> = all(self.source + 1, 0).take(FIRST_SLOTS).collect();
-        (!next.is_empty()).then_some((self.source + 1, Copy::First, next))
+        (!next.is_empty()).then_some((self.source + 1, End::Front, next))
     }
 
     /// The copy of the log that is this source of a position.
@@ -69,8 +68,8 @@ impl Load {
 
     /// The copies of the log that hold what was found in a position, as far as it is known.
     pub(in crate::log) fn copies_of(&self, position: u32) -> LogCopies {
-        let lack = self.found.get(&position).map_or(0, |(_, lack)| *lack);
-        self.sources[position as usize % self.sources.len()][lack..].iter().copied().collect()
+        let first = self.found.get(&position).map_or(0, |(_, source)| *source);
+        self.sources[position as usize % self.sources.len()][first..].iter().copied().collect()
     }
 
     /// Takes in what was read of a position.
@@ -81,9 +80,9 @@ impl Load {
         }
     }
 
-    /// Whether each header that is asked for could be read.
+    /// Notes which of the headers that are asked for could not be read.
     pub(in crate::log) fn note_read(&mut self, failed: &[bool]) {
-        let first = self.source == 0 && self.copy == Copy::First;
+        let first = self.source == 0 && self.end == End::Front;
         for (position, failed) in self.asked.iter().zip(failed) {
             if !failed {
                 // (If it is the first one, it was not among these.)
@@ -106,7 +105,7 @@ impl Load {
             first && header.stamp <= session
         };
         let all_read = self.asked.last().is_some_and(|last| last + 1 == positions);
-        let first = self.source == 0 && self.copy == Copy::First;
+        let first = self.source == 0 && self.end == End::Front;
         let last = !first || all_read && self.unreadable.is_empty();
         last || !self.newest_first().iter().any(is_older)
     }
@@ -181,7 +180,7 @@ mod tests {
             found: found.iter().map(|(position, stamp)| (*position, (header(*stamp, 1), 0))).collect(),
             unreadable: BTreeSet::new(),
             source: 0,
-            copy: Copy::First,
+            end: End::Front,
             asked: (0..asked).collect(),
         }
     }
@@ -199,7 +198,7 @@ mod tests {
         assert!(load(&[(0, old), (9, new)], 16).is_settled(16, stored, 0), "all are read");
         let unreadable = Load { unreadable: BTreeSet::from([9]), ..load(&[(0, old)], 16) };
         assert!(!unreadable.is_settled(16, stored, 0), "its other copy may be newer");
-        assert!(Load { copy: Copy::Second, ..unreadable }.is_settled(16, stored, 0));
+        assert!(Load { end: End::Back, ..unreadable }.is_settled(16, stored, 0));
     }
 
     #[test]
@@ -207,27 +206,27 @@ mod tests {
         // Two sublogs, of which the second has one copy left.
         let mut load = Load { sources: vec![vec![0, 1], vec![1]], ..load(&[], 0) };
         let first = load.next(4);
-        assert_eq!(first, Some((0, Copy::First, vec![0, 1, 2, 3])));
+        assert_eq!(first, Some((0, End::Front, vec![0, 1, 2, 3])));
         load.asked = vec![0, 1, 2, 3];
         load.note_read(&[true, false, true, false]);
         load.take(1, header(7, 1));
         load.take(3, header(7, 3));
         load.take(2, header(5, 2));
-        assert_eq!(load.next(4), Some((0, Copy::Second, vec![0])));
-        (load.copy, load.asked) = (Copy::Second, vec![0]);
+        assert_eq!(load.next(4), Some((0, End::Back, vec![0])));
+        (load.end, load.asked) = (End::Back, vec![0]);
         load.note_read(&[true]);
         assert_eq!(load.unreadable, BTreeSet::from([0]));
         let second = load.next(4);
-        assert_eq!(second, Some((1, Copy::First, vec![0, 2])));
-        (load.source, load.copy, load.asked) = (1, Copy::First, vec![0, 2]);
+        assert_eq!(second, Some((1, End::Front, vec![0, 2])));
+        (load.source, load.end, load.asked) = (1, End::Front, vec![0, 2]);
         load.note_read(&[false, false]);
         load.take(2, header(9, 2));
         assert!(load.unreadable.is_empty(), "position 0 was read, and holds nothing");
         let copies = |position| [0, 1].map(|copy| load.copies_of(position).has(copy));
         assert_eq!(copies(2), [false, true], "the first copy has an older segment");
         assert_eq!((copies(1), copies(0)), ([false, true], [true, true]));
-        assert_eq!(load.next(4), Some((1, Copy::Second, vec![0])));
-        (load.copy, load.asked) = (Copy::Second, vec![0]);
+        assert_eq!(load.next(4), Some((1, End::Back, vec![0])));
+        (load.end, load.asked) = (End::Back, vec![0]);
         assert_eq!(load.next(4), None);
     }
 

@@ -148,6 +148,12 @@ fn a_killed_raid6_that_loses_two_members_as_well_loses_nothing_that_was_flushed(
     nothing_flushed_is_lost_with_members(RAID6, "", 5, 2);
 }
 
+#[test]
+fn a_killed_parity_log_that_loses_two_members_as_well_loses_nothing_that_was_flushed() {
+    let six = Row { members: 6, ..PARITY_LOGGING };
+    nothing_flushed_is_lost_with_members(six, "--tolerance 2", 6, 2);
+}
+
 /// Each time that the server is killed, so many members are lost. The environment variable
 /// PARLOUR_ROUNDS sets the number of rounds.
 fn nothing_flushed_is_lost_with_members(row: Row, create: &str, slots: usize, lost: usize) {

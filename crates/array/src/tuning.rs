@@ -16,13 +16,14 @@ pub enum LogPool {
     Static,
 }
 
-/// When a full log buffer is appended to the log (Stodolsky §2.1).
+/// When full log buffers are appended to the log (Stodolsky §2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFlush {
-    /// As soon as it is full.
+    /// Each as soon as it is full.
     WhenFull,
-    /// When this many buffers of the pool are in use. Then the region with the most full buffers is
-    /// appended, several buffers in one access.
+    /// When this many buffers of the pool are in use, or the pool is exhausted, or the commit log
+    /// needs the space that their records take there. Then all full buffers of a region go together,
+    /// in one access where the log has room for them in a row.
     Watermark(u32),
 }
 
@@ -80,8 +81,9 @@ pub struct Tuning {
     pub log_memory: Sectors,
     /// How log buffers are shared.
     pub log_pool: LogPool,
-    /// When log buffers are appended.
-    pub log_flush: LogFlush,
+    /// When log buffers are appended. `None`: with `journal` as late as possible, since their
+    /// records are durable already; otherwise when they are full.
+    pub log_flush: Option<LogFlush>,
     /// The least length of unused room at the end of a log segment that is not written. If it is
     /// left out, the second header takes an access of its own.
     pub segment_gap: Sectors,
@@ -131,6 +133,13 @@ impl Tuning {
         Merging { longest: self.longest_access, gap: self.read_through }
     }
 
+    /// When log buffers are appended.
+    pub(crate) fn log_flush(&self, geometry: &Geometry) -> LogFlush {
+        let late = LogFlush::Watermark(u32::MAX);
+        let usual = if geometry.is_journaled() { late } else { LogFlush::WhenFull };
+        self.log_flush.unwrap_or(usual)
+    }
+
     /// How full-stripe writes are recorded.
     pub(crate) fn large_write(&self, geometry: &Geometry) -> LargeWrite {
         let Some(logs) = geometry.layout().logs() else { return LargeWrite::Cancel };
@@ -153,7 +162,7 @@ impl Default for Tuning {
             copies_in_turn: false,
             log_memory: mib(64),
             log_pool: LogPool::Global,
-            log_flush: LogFlush::WhenFull,
+            log_flush: None,
             segment_gap: Sectors::new(256),
             large_write: None,
             reintegration_buffers: 2,

@@ -25,6 +25,8 @@ fn setup() -> Setup {
     let mut setup = Setup { member_length: 6 * 2_048, ..Setup::logged(5) };
     // All writes are logged, also those of whole stripes.
     setup.tuning.large_write = Some(parlour_array::LargeWrite::Overwrite);
+    // What is written is in the logs soon.
+    setup.tuning.log_flush = Some(parlour_array::LogFlush::WhenFull);
     setup
 }
 

@@ -182,7 +182,7 @@ fn draw_tuning(random: &mut Random, block: u64, segment: Option<Sectors>) -> Tun
         longest_access: sectors(random, &[32, 2_048]),
         log_memory: sectors(random, &[segment * 2, segment * 3, 1 << 17, 1 << 17]),
         log_pool: random.pick(&[LogPool::Global, LogPool::Global, LogPool::Static]),
-        log_flush: random.pick(&[LogFlush::WhenFull, LogFlush::WhenFull, LogFlush::Watermark(3)]),
+        log_flush: random.pick(&[None, None, Some(LogFlush::WhenFull), Some(LogFlush::Watermark(3))]),
         large_write: random.pick(&[None, Some(LargeWrite::Overwrite), Some(LargeWrite::Cancel)]),
         reintegration_buffers: random.pick(&[1, 2]),
         reintegration_memory: sectors(random, &[40, 96, 1 << 17]),

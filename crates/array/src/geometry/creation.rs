@@ -333,8 +333,18 @@ impl Creation {
 /// not occupy the member for long.
 const LARGEST_REGION: Sectors = Sectors::new(1 << 21);
 
-/// Members of this size (64 GiB) or more are large: segments of 1 MiB, shorter logs.
+/// Members of this size (64 GiB) or more are large: appends of 1 MiB, shorter logs.
 const LARGE_MEMBER: Sectors = Sectors::new(1 << 27);
+
+/// Members of this size (64 MiB) or more have appends of 128 KiB.
+const MEDIUM_MEMBER: Sectors = Sectors::new(1 << 17);
+
+/// With a journal an append is of several segments, some of them full: the journal's length decides
+/// when a region's records are appended, and what they leave free of their last segment is lost.
+const SEGMENTS_OF_AN_APPEND: u64 = 8;
+
+/// Segments are at least this long (32 KiB), unless shorter ones are asked for.
+const SMALLEST_USUAL_SEGMENT: Sectors = Sectors::new(64);
 
 /// For each two members, the commit log takes about this part of a member (1/128), …
 const COMMIT_LOG_SHARE: u64 = 128;
@@ -553,8 +563,11 @@ fn numbers(least: u16, most: u16) -> String {
 /// "Sizes".
 fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<RegionShape, CreationError> {
     let large = room >= LARGE_MEMBER;
-    let small_segment = if room < Sectors::new(1 << 17) { Sectors::new(64) } else { Sectors::new(256) };
-    let segment = creation.log.segment.unwrap_or(if large { Sectors::new(2_048) } else { small_segment });
+    let append = creation.log.segment.unwrap_or_else(|| usual_append(room));
+    let segment = creation.log.segment.unwrap_or_else(|| match creation.consistency.is_journal() {
+        true => Sectors::new(append.get() / SEGMENTS_OF_AN_APPEND).max(SMALLEST_USUAL_SEGMENT),
+        false => append,
+    });
     let checks = creation.checks;
     let sublogs = sublogs(creation, members);
     let log_copies = creation.organization.log_copies(checks);
@@ -575,7 +588,7 @@ fn choose_regions(creation: &Creation, members: u16, room: Sectors) -> Result<Re
         sublogs,
         segment,
         log_ratio,
-        regions: creation.log.regions.map_or_else(|| default_regions(room, segment), bounded_regions),
+        regions: creation.log.regions.map_or_else(|| default_regions(room, append), bounded_regions),
         grain: creation.log.track.unwrap_or(creation.block),
     };
     RegionShape::choose(&request)
@@ -601,9 +614,20 @@ fn bounded_regions(wish: u32) -> u32 {
     wish.clamp(1, MOST_REGIONS)
 }
 
+/// The length of an append to a log (K tracks), about.
+fn usual_append(room: Sectors) -> Sectors {
+    if room >= LARGE_MEMBER {
+        Sectors::new(2_048)
+    } else if room >= MEDIUM_MEMBER {
+        Sectors::new(256)
+    } else {
+        SMALLEST_USUAL_SEGMENT
+    }
+}
+
 /// B ≈ √(TV/K) (Stodolsky §2.4), but no region takes more than [`LARGEST_REGION`] of a member.
-fn default_regions(room: Sectors, segment: Sectors) -> u32 {
-    let by_memory = (room / segment).isqrt();
+fn default_regions(room: Sectors, append: Sectors) -> u32 {
+    let by_memory = (room / append).isqrt();
     let by_latency = room / LARGEST_REGION;
     by_memory.max(by_latency).clamp(1, u64::from(MOST_REGIONS)) as u32
 }

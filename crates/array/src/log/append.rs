@@ -64,16 +64,17 @@ impl Logs {
         let stands =
             if cx.geometry.is_journaled() { self.log_stands(cx, region) } else { !cx.roster.is_degraded() };
         let degraded = !stands || cx.lacks_space;
+        let keeps = match cx.tuning.log_flush(&cx.geometry) {
+            LogFlush::WhenFull => None,
+            LogFlush::Watermark(mark) => Some(mark.min(self.pool_limit())),
+        };
         loop {
-            let waits = match cx.tuning.log_flush {
-                LogFlush::WhenFull => false,
-                LogFlush::Watermark(mark) => {
-                    self.in_memory < mark.min(self.pool_limit())
-                        && self.pool_waiters.is_empty()
-                        && !self.commits.presses()
-                        && cx.mode == Mode::Serving
-                }
-            };
+            let waits = keeps.is_some_and(|mark| {
+                self.in_memory < mark
+                    && self.pool_waiters.is_empty()
+                    && cx.mode == Mode::Serving
+                    && !self.commits.unwanted().is_some_and(|last| self.is_due(region, last))
+            });
             let Some(first) = self.next_ready(region) else { return };
             if self.segment(first).records.is_empty() {
                 self.retire_segment(cx, first);
@@ -102,10 +103,10 @@ impl Logs {
         }
     }
 
-    /// Takes `first` and, under the watermark policy, the ready segments whose positions directly
-    /// follow it on the same sublog.
+    /// Takes `first` and, if segments are kept back, the ready ones whose positions directly follow
+    /// it on the same sublog.
     fn claim(&mut self, cx: &mut Context, region: Region, first: u32, position: u32) -> Vec<u32> {
-        let several = matches!(cx.tuning.log_flush, LogFlush::Watermark(_));
+        let several = matches!(cx.tuning.log_flush(&cx.geometry), LogFlush::Watermark(_));
         let mut claimed = vec![first];
         self.begin_append(cx, region, first, position);
         let mut next_position = cx.geometry.next_log_segment(position);

@@ -40,10 +40,10 @@ pub(super) mod writes;
 
 use self::logs::{CommitEntry, EntryName, GROUP, LONGEST};
 
-use parlour_units::{Sectors, Unit};
+use parlour_units::{Region, Sectors, Unit};
 
 use self::places::places;
-use super::{Logs, Reservation, SegmentState};
+use super::{Logs, Reservation};
 use crate::buffer::Slice;
 use crate::columns::Columns;
 use crate::context::Context;
@@ -183,46 +183,60 @@ impl Logs {
     fn press_commits(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
         let exposed = self.last_exposed(cx, durable);
         let commits = &mut self.commits;
-        if !commits.presses() {
-            return false;
-        }
+        let Some(last) = commits.unwanted() else { return false };
         if !commits.flushing && commits.wants_flush() && !durable.barrier() {
             self.start_commit_flush(cx);
             return true;
         }
-        if let Some(region) = self.kept_back(cx, durable) {
-            self.append_ready(cx, durable, region);
-            return true;
-        }
-        if (exposed.is_some() || self.commits.wants_table()) && self.awaits_table() {
+        if (exposed.is_some() || self.wants_table()) && self.awaits_table() {
             durable.want_table();
         }
-        let open = self.low_space_segment(exposed);
-        if let Some(index) = open {
-            let region = self.segment(index).region;
-            self.close(index);
-            cx.counters.short_segments += 1;
-            self.append_ready(cx, durable, region);
+        let due = self.due_region(last).filter(|_| durable.session_is_known(cx));
+        if let Some(region) = due {
+            self.append_all(cx, durable, region);
         }
-        open.is_some()
+        due.is_some()
     }
 
-    /// An open segment that can be closed and whose records keep entries in use: those in the older
-    /// half, if space is low; those that stand on too few members; all, if jobs wait for space.
-    fn low_space_segment(&self, exposed: Option<u64>) -> Option<u32> {
-        let commits = &self.commits;
-        let streams = commits.streams.as_ref()?;
-        let waited_for = !commits.waiters.is_empty();
-        let middle = streams.is_low_on_space().then(|| streams.records().middle());
-        let wanted = middle.max(exposed);
-        let old = |index: &u32| {
+    /// A region whose log buffers hold records of entries up to number `last`, and can be appended
+    /// or closed.
+    fn due_region(&self, last: u64) -> Option<Region> {
+        let open = self.open.iter().filter(|region| !self.sealed.get(*region));
+        let mut due = self.sealed.iter().chain(open).filter(|region| self.is_due(*region, last));
+        due.find(|region| self.may_append(*region) || self.closable(*region).is_some())
+    }
+
+    /// Whether it is worth writing a table: it would let go of much of the commit log, or jobs wait
+    /// for space.
+    fn wants_table(&self) -> bool {
+        let uncounted = self.payload() * self.uncounted.len() as u64;
+        self.commits.is_waited_for() || self.commits.is_much(uncounted)
+    }
+
+    /// Whether log buffers of `region` hold records of entries up to number `last`.
+    pub(in crate::log) fn is_due(&self, region: Region, last: u64) -> bool {
+        let log = &self.regions[region];
+        let buffers = log.sealed.iter().copied().chain(log.open);
+        let oldest = |index: u32| self.segment(index).commits.iter().copied().flatten().next();
+        log.recovery.is_none() && buffers.filter_map(oldest).any(|name| name.number <= last)
+    }
+
+    /// The open segment of `region`, if it can be closed.
+    fn closable(&self, region: Region) -> Option<u32> {
+        let open = self.regions[region].open;
+        open.filter(|index| {
             let segment = self.segment(*index);
-            let can_be_closed = segment.unfilled == 0 && segment.state == SegmentState::Open;
-            let first = || segment.commits.iter().copied().flatten().next();
-            let keeps = |name: EntryName| wanted.is_some_and(|wanted| name.number <= wanted);
-            can_be_closed && first().is_some_and(|name| waited_for || keeps(name))
-        };
-        self.open_segments().find(old)
+            segment.unfilled == 0 && !segment.records.is_empty()
+        })
+    }
+
+    /// Appends all log buffers of `region`, the open one too if it can be closed.
+    fn append_all(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        if let Some(open) = self.closable(region) {
+            self.close(open);
+            cx.counters.short_segments += 1;
+        }
+        self.append_ready(cx, durable, region);
     }
 
     /// Writes the records of all waiting jobs that fit, as one entry of `lane`. Returns whether it

@@ -6,7 +6,7 @@ use parlour_units::{Region, Sector, Slot, Stripe};
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::log::reintegrate::state::Reintegration;
-use crate::log::{LoadState, Logs, RegionLog, Segment, SegmentState};
+use crate::log::{LoadState, Logs, Segment, SegmentState};
 use crate::mode::Mode;
 use crate::roster::SlotState;
 use crate::update;
@@ -146,16 +146,21 @@ impl Logs {
         log.sealed.iter().copied().find(|index| self.segment(*index).unfilled == 0)
     }
 
-    /// A region with segments that are ready to be appended, and with no other work under way.
+    /// Whether `region` has segments that are ready to be appended, and no other work is under way
+    /// there.
+    pub(in crate::log) fn may_append(&self, region: Region) -> bool {
+        let log = &self.regions[region];
+        let idle = log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none();
+        idle && self.next_ready(region).is_some()
+    }
+
+    /// The region with the most sealed segments, of those that may be appended to.
     pub(crate) fn kept_back(&self, cx: &Context, durable: &Durable) -> Option<Region> {
         if !durable.session_is_known(cx) {
             return None;
         }
-        let idle = |log: &RegionLog| {
-            log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none()
-        };
-        let mut regions = self.sealed.iter().filter(|region| idle(&self.regions[*region]));
-        regions.find(|region| self.next_ready(*region).is_some())
+        let regions = self.sealed.iter().filter(|region| self.may_append(*region));
+        regions.max_by_key(|region| self.regions[*region].sealed.len())
     }
 
     /// The reintegration of `region`, which is under way.

@@ -228,11 +228,11 @@ impl Lanes {
         self.rings.iter().flat_map(Ring::places)
     }
 
-    /// The number of the last entry in the older half of the space in use, in the lanes that are
+    /// The number of the last entry in the oldest quarter of the space in use, in the lane that is
     /// filled most.
-    pub(super) fn middle(&self) -> u64 {
+    pub(super) fn oldest_part(&self) -> u64 {
         let fullest = self.rings.iter().max_by_key(|ring| ring.used());
-        fullest.and_then(Ring::middle).unwrap_or(0)
+        fullest.and_then(Ring::oldest_part).unwrap_or(0)
     }
 }
 
@@ -303,11 +303,12 @@ mod tests {
     }
 
     #[test]
-    fn the_older_half_ends_with_an_entry() {
-        assert_eq!(ring(0).middle(), 0);
-        assert_eq!(ring(1).middle(), 1, "the oldest is always among them");
-        assert_eq!(ring(4).middle(), 2);
-        assert_eq!(ring(5).middle(), 2);
+    fn the_oldest_quarter_ends_with_an_entry() {
+        assert_eq!(ring(0).oldest_part(), 0);
+        assert_eq!(ring(1).oldest_part(), 1, "the oldest is always among them");
+        assert_eq!(ring(4).oldest_part(), 1);
+        assert_eq!(ring(7).oldest_part(), 1);
+        assert_eq!(ring(8).oldest_part(), 2);
     }
 
     #[test]

@@ -437,11 +437,11 @@ impl Ring {
         self.entries.iter().map(|entry| (entry.number, &entry.slots[..]))
     }
 
-    /// The number of the last entry in the older half of the space in use. Segments with records of
-    /// entries up to this number keep the older half in use.
-    pub(super) fn middle(&self) -> Option<u64> {
-        let half = self.head - self.used() / 2;
-        let older = self.entries.partition_point(|entry| entry.end <= half);
+    /// The number of the last entry in the oldest quarter of the space in use. Segments with records
+    /// of entries up to this number keep that quarter in use.
+    pub(super) fn oldest_part(&self) -> Option<u64> {
+        let quarter = self.head - self.used() / 4 * 3;
+        let older = self.entries.partition_point(|entry| entry.end <= quarter);
         self.entries.get(older.saturating_sub(1)).map(|entry| entry.number)
     }
 }

@@ -34,7 +34,7 @@ fn a_watermark_keeps_full_buffers_in_memory_until_it_is_reached() {
     let mark = 6;
     let full_buffers = |log_flush| {
         let mut setup = logging();
-        setup.tuning.log_flush = log_flush;
+        setup.tuning.log_flush = Some(log_flush);
         let mut world = World::new(&setup, SEED);
         let mut random = Random(SEED);
         let mut kept = Vec::new();
@@ -50,4 +50,43 @@ fn a_watermark_keeps_full_buffers_in_memory_until_it_is_reached() {
     assert!(kept.contains(&(mark - 1)), "{kept:?}");
     let kept = full_buffers(LogFlush::WhenFull);
     assert!(kept.iter().all(|buffers| *buffers <= 1), "{kept:?}");
+}
+
+/// The records' part of the commit log that is in use, and its length.
+fn records(world: &World) -> (u64, u64) {
+    let journal = world.array.status().journal.unwrap();
+    let records = journal.streams.iter().find(|stream| stream.of == "records").unwrap();
+    (records.used.get(), records.room.get())
+}
+
+/// With a journal, records are durable before they are in a log. So they are appended late, and all
+/// of a region together.
+#[test]
+fn with_a_journal_buffers_are_appended_when_records_take_half_of_it() {
+    let mut setup = logging_with_journal();
+    setup.log.lanes = Some(1);
+    let mut world = World::new(&setup, SEED);
+    let of_region = world.array.geometry().capacity().get() / u64::from(regions(&world));
+    let mut random = Random(SEED);
+    let (mut used, mut write) = (0, 0);
+    while world.array.status().counters.appends == 0 {
+        used = records(&world).0;
+        let at = write % 2 * of_region + write / 2 * 16;
+        world.write_now(at, &payload(&mut random, 8)).unwrap();
+        world.settle();
+        write += 1;
+    }
+    let (left, room) = records(&world);
+    assert!(used * 2 <= room && (used + 16 * 512) * 2 > room, "{used} of {room}, then {left}");
+    assert!(left <= used * 3 / 4, "the oldest quarter is forgotten: {used} of {room}, then {left}");
+    // Two regions were written: each has one access for its many segments.
+    assert!(world.array.status().counters.appends <= 2 && write > 40, "{write} writes");
+}
+
+fn logging_with_journal() -> Setup {
+    Setup::logged(5)
+}
+
+fn regions(world: &World) -> u32 {
+    world.array.geometry().layout().region_count()
 }

@@ -330,7 +330,7 @@ fn with_large_regions() -> Setup {
     setup.log.regions = Some(4);
     setup.log.segment = Some(Sectors::new(512));
     // No segment is appended without need.
-    let log_flush = parlour_array::LogFlush::Watermark(u32::MAX);
+    let log_flush = Some(parlour_array::LogFlush::Watermark(u32::MAX));
     setup.tuning = parlour_array::Tuning { log_flush, ..parlour_array::Tuning::default() };
     setup
 }

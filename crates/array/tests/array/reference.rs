@@ -197,7 +197,7 @@ fn log_tunings() -> Vec<(&'static str, Tuning)> {
         ("overwrite records", Tuning { large_write: Some(LargeWrite::Overwrite), ..base }),
         ("cancel records", Tuning { large_write: Some(LargeWrite::Cancel), ..base }),
         ("static pool", Tuning { log_pool: LogPool::Static, ..base }),
-        ("watermark", Tuning { log_flush: LogFlush::Watermark(6), ..base }),
+        ("watermark", Tuning { log_flush: Some(LogFlush::Watermark(6)), ..base }),
         ("a pool of two buffers", Tuning { log_memory: Sectors::new(64), ..base }),
         (
             "serial reintegration",

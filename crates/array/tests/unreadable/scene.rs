@@ -19,7 +19,11 @@ pub(crate) fn setups() -> Vec<Setup> {
     let raid5 = Setup::named("raid5", 4);
     let mut all =
         vec![Setup::named("raid1", 2), raid5, blocks, Setup::named("parity-logging", 4), Setup::logged(4)];
-    all.iter_mut().for_each(|setup| setup.member_length = 3 * 2_048);
+    for setup in &mut all {
+        setup.member_length = 3 * 2_048;
+        // What is written is in the logs soon.
+        setup.tuning.log_flush = Some(parlour_array::LogFlush::WhenFull);
+    }
     all
 }
 

@@ -32,6 +32,7 @@ fn setups() -> Vec<Setup> {
     small.tuning.large_write = Some(parlour_array::LargeWrite::Overwrite);
     small.member_length = 3 * 2_048;
     small.tuning.log_memory = Sectors::new(64);
+    small.tuning.log_flush = Some(parlour_array::LogFlush::WhenFull);
     let mut blocks = small.clone();
     blocks.block = 8;
     blocks.log.segment = Some(Sectors::new(128));

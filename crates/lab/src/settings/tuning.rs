@@ -134,7 +134,7 @@ impl TuningSettings {
                 Some(LogPoolName::Global) => LogPool::Global,
                 None => default.log_pool,
             },
-            log_flush: self.log_watermark.map_or(default.log_flush, LogFlush::Watermark),
+            log_flush: self.log_watermark.map(LogFlush::Watermark).or(default.log_flush),
             large_write: match self.large_write {
                 Some(LargeWriteName::Overwrite) => Some(LargeWrite::Overwrite),
                 Some(LargeWriteName::Cancel) => Some(LargeWrite::Cancel),

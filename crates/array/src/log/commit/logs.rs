@@ -263,7 +263,7 @@ impl Streams {
 
 /// Whether what the oldest entries of a lane hold should be stored elsewhere.
 fn is_low(ring: &Ring) -> bool {
-    ring.used() > ring.length() / 3
+    ring.used() > ring.length() / 2
 }
 
 impl CommitLogs {
@@ -444,16 +444,15 @@ impl CommitLogs {
         forgotten.fold(false, |any, (stream, _)| stream.lanes.release(complete) | any)
     }
 
-    pub(in crate::log) fn low_on_space(&self) -> bool {
-        self.streams.as_ref().is_some_and(|streams| streams.is_low_on_space())
+    /// Whether jobs wait for space.
+    pub(in crate::log) fn is_waited_for(&self) -> bool {
+        !self.waiters.is_empty()
     }
 
-    /// Whether the stream of records is half full, or jobs wait for space: then it is worth writing
-    /// a table.
-    pub(in crate::log) fn wants_table(&self) -> bool {
-        let records = self.streams().records();
-        let is_half_full = |ring: &Ring| ring.used() * 2 > ring.length();
-        !self.waiters.is_empty() || records.all().iter().any(is_half_full)
+    /// Whether records of this length are much of the space that there is for records: a sixteenth.
+    pub(in crate::log) fn is_much(&self, length: Sectors) -> bool {
+        let length_of_all = self.streams().records().all().iter().map(Ring::length).sum::<u64>();
+        length.get() * 16 >= length_of_all
     }
 
     /// Sectors that the intents of one reintegration may take. Two are under way at a time; the
@@ -468,11 +467,14 @@ impl CommitLogs {
         running < 2 && ring.used() + share * (u64::from(running) + 1) <= ring.room() / 6 * 5
     }
 
-    /// Whether what entries hold is to be stored elsewhere: they take space that is needed, or
-    /// stand on too few members.
-    pub(crate) fn presses(&self) -> bool {
-        let exposed = || self.streams.as_ref().is_some_and(|streams| streams.exposed_record().is_some());
-        self.low_on_space() || !self.waiters.is_empty() || exposed()
+    /// Records of entries up to this number are to be stored elsewhere: the entries take space that
+    /// is needed, or stand on too few members.
+    pub(in crate::log) fn unwanted(&self) -> Option<u64> {
+        let streams = self.streams.as_ref()?;
+        let oldest = streams.is_low_on_space().then(|| streams.records().oldest_part());
+        // (Jobs that wait where little space is used need most of it.)
+        let all = (oldest.is_none() && self.is_waited_for()).then_some(u64::MAX);
+        oldest.max(all).max(streams.exposed_record())
     }
 
     /// Whether a flush would free something.
@@ -548,12 +550,12 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_low_on_space_beyond_a_third() {
-        assert!(!logs(4).presses(), "four blocks are a third");
-        assert!(logs(5).presses());
-        let mut waited_for = logs(0);
+    fn a_log_is_low_on_space_beyond_a_half() {
+        assert_eq!(logs(6).unwanted(), None, "six blocks are a half");
+        assert_eq!(logs(8).unwanted(), Some(2), "the oldest quarter");
+        let mut waited_for = logs(6);
         waited_for.waiters.park(JobId { index: 0, generation: 0 });
-        assert!(waited_for.presses());
+        assert_eq!(waited_for.unwanted(), Some(u64::MAX));
     }
 
     #[test]

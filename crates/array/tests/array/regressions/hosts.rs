@@ -12,7 +12,7 @@ fn a_watermark_just_below_the_pool_stops_nothing() {
     let mut setup = logging(5);
     setup.unit = 160;
     setup.tuning = Tuning {
-        log_flush: LogFlush::Watermark(6),
+        log_flush: Some(LogFlush::Watermark(6)),
         log_memory: Sectors::new(32 * 7),
         large_write: Some(LargeWrite::Overwrite),
         ..setup.tuning
@@ -34,7 +34,8 @@ fn a_watermark_just_below_the_pool_stops_nothing() {
 #[test]
 fn a_watermark_above_the_pool_stops_nothing() {
     let mut setup = logging(5);
-    setup.tuning = Tuning { log_flush: LogFlush::Watermark(6), log_memory: Sectors::new(64), ..setup.tuning };
+    setup.tuning =
+        Tuning { log_flush: Some(LogFlush::Watermark(6)), log_memory: Sectors::new(64), ..setup.tuning };
     for seed in 0..10 {
         let mut w = World::new(&setup, SEED + seed);
         let mut r = Random(seed);

@@ -40,7 +40,7 @@ pub(crate) fn setups() -> Vec<(String, Setup)> {
         ("overwrite", Tuning { large_write: Some(LargeWrite::Overwrite), ..base }),
         ("cancel", Tuning { large_write: Some(LargeWrite::Cancel), ..base }),
         ("static", Tuning { log_pool: LogPool::Static, ..base }),
-        ("watermark", Tuning { log_flush: LogFlush::Watermark(3), ..base }),
+        ("watermark", Tuning { log_flush: Some(LogFlush::Watermark(3)), ..base }),
         ("pool 2", Tuning { log_memory: Sectors::new(64), ..base }),
         ("serial", Tuning { reintegration_memory: Sectors::new(96), reintegration_buffers: 1, ..base }),
         ("cache", Tuning { preread_cache: Sectors::new(600), ..base }),

@@ -22,8 +22,8 @@ pub enum LogFlush {
     /// Each as soon as it is full.
     WhenFull,
     /// When this many buffers of the pool are in use, or the pool is exhausted, or the commit log
-    /// needs the space that their records take there. Then all full buffers of a region go together,
-    /// in one access where the log has room for them in a row.
+    /// needs the space that their records take there. Then all full buffers of a region go
+    /// together, in one access where the log has room for them in a row.
     Watermark(u32),
 }
 

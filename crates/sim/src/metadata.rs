@@ -6,16 +6,46 @@ use std::collections::BTreeMap;
 use parlour_units::{Sector, Sectors};
 
 const SECTOR: usize = 512;
-/// Superblocks, headers and entries are written in blocks of this many sectors. Most of them end
-/// with zeroes.
+/// Superblocks, headers and entries are written in blocks of up to this many sectors. Most of them
+/// end with zeroes.
 const PAGE_SECTORS: u64 = 8;
 const PAGE: usize = SECTOR * PAGE_SECTORS as usize;
+/// Zeroes are left out in chunks of this many bytes.
+const CHUNK: usize = 64;
 
 /// Everything that was last written as metadata. All other sectors read as zeroes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Metadata {
-    /// By page: its content, without most of the zeroes at its end.
-    pages: BTreeMap<u64, Vec<u8>>,
+    /// By page.
+    pages: BTreeMap<u64, Held>,
+}
+
+/// The content of a page, without most of the zeroes at its ends. Millions of headers take no more
+/// memory than they need.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    /// Where it starts in the page.
+    start: usize,
+    bytes: Box<[u8]>,
+}
+
+impl Held {
+    fn of(page: &[u8; PAGE]) -> Held {
+        let end = used(page);
+        let chunks = page[..end].chunks(CHUNK).take_while(|chunk| is_blank(chunk));
+        let start = chunks.map(<[u8]>::len).sum();
+        Held { start, bytes: page[start..end].into() }
+    }
+
+    fn end(&self) -> usize {
+        self.start + self.bytes.len()
+    }
+
+    fn page(&self) -> [u8; PAGE] {
+        let mut page = [0; PAGE];
+        page[self.start..self.end()].copy_from_slice(&self.bytes);
+        page
+    }
 }
 
 impl Metadata {
@@ -35,14 +65,14 @@ impl Metadata {
     fn write_page(&mut self, page: u64, start: usize, bytes: &[u8]) {
         let held = self.pages.entry(page).or_default();
         let end = start + bytes.len();
-        if end < held.len() {
-            held[start..end].copy_from_slice(bytes);
-        } else {
-            held.resize(start, 0);
-            held.extend_from_slice(&bytes[..used(bytes)]);
-            held.truncate(used(held));
+        if held.start < start && end < held.end() {
+            held.bytes[start - held.start..end - held.start].copy_from_slice(bytes);
+            return;
         }
-        if held.is_empty() {
+        let mut content = held.page();
+        content[start..end].copy_from_slice(bytes);
+        *held = Held::of(&content);
+        if held.bytes.is_empty() {
             self.pages.remove(&page);
         }
     }
@@ -70,10 +100,11 @@ impl Metadata {
         let (first, end) = (at.get(), at.get() + (bytes.len() / SECTOR) as u64);
         for (page, held) in self.pages.range(first / PAGE_SECTORS..end.div_ceil(PAGE_SECTORS)) {
             let (from, to) = cut(*page, first, end);
-            let to = to.min(held.len());
+            let (from, to) = (from.max(held.start), to.min(held.end()));
             if from < to {
                 let start = (page * PAGE_SECTORS) as usize * SECTOR + from - first as usize * SECTOR;
-                bytes[start..start + to - from].copy_from_slice(&held[from..to]);
+                let part = &held.bytes[from - held.start..to - held.start];
+                bytes[start..start + to - from].copy_from_slice(part);
             }
         }
     }
@@ -88,8 +119,12 @@ impl Metadata {
 
 /// The length of `bytes` without the zeroes at the end; a few zeroes may remain.
 fn used(bytes: &[u8]) -> usize {
-    let blank = |chunk: &&[u8]| chunk.iter().fold(0, |all, byte| all | byte) == 0;
-    bytes.len() - bytes.rchunks(64).take_while(blank).map(<[u8]>::len).sum::<usize>()
+    let blank = bytes.rchunks(CHUNK).take_while(|chunk| is_blank(chunk));
+    bytes.len() - blank.map(<[u8]>::len).sum::<usize>()
+}
+
+fn is_blank(chunk: &[u8]) -> bool {
+    chunk.iter().fold(0, |all, byte| all | byte) == 0
 }
 
 /// The bytes of a page between two sectors.

@@ -198,36 +198,11 @@ impl Logs {
         due.is_some()
     }
 
-    /// A region whose log buffers hold records of entries up to number `last`, and can be appended
-    /// or closed.
-    fn due_region(&self, last: u64) -> Option<Region> {
-        let open = self.open.iter().filter(|region| !self.sealed.get(*region));
-        let mut due = self.sealed.iter().chain(open).filter(|region| self.is_due(*region, last));
-        due.find(|region| self.may_append(*region) || self.closable(*region).is_some())
-    }
-
     /// Whether it is worth writing a table: it would let go of much of the commit log, or jobs wait
     /// for space.
     fn wants_table(&self) -> bool {
         let uncounted = self.payload() * self.uncounted.len() as u64;
         self.commits.is_waited_for() || self.commits.is_much(uncounted)
-    }
-
-    /// Whether log buffers of `region` hold records of entries up to number `last`.
-    pub(in crate::log) fn is_due(&self, region: Region, last: u64) -> bool {
-        let log = &self.regions[region];
-        let buffers = log.sealed.iter().copied().chain(log.open);
-        let oldest = |index: u32| self.segment(index).commits.iter().copied().flatten().next();
-        log.recovery.is_none() && buffers.filter_map(oldest).any(|name| name.number <= last)
-    }
-
-    /// The open segment of `region`, if it can be closed.
-    fn closable(&self, region: Region) -> Option<u32> {
-        let open = self.regions[region].open;
-        open.filter(|index| {
-            let segment = self.segment(*index);
-            segment.unfilled == 0 && !segment.records.is_empty()
-        })
     }
 
     /// Appends all log buffers of `region`, the open one too if it can be closed.

@@ -140,29 +140,6 @@ impl Logs {
         self.regions.get(region).is_some_and(|log| log.unlanded.contains(&index))
     }
 
-    /// The first sealed segment whose reservations are all committed or given back.
-    pub(in crate::log) fn next_ready(&self, region: Region) -> Option<u32> {
-        let log = self.regions.get(region)?;
-        log.sealed.iter().copied().find(|index| self.segment(*index).unfilled == 0)
-    }
-
-    /// Whether `region` has segments that are ready to be appended, and no other work is under way
-    /// there.
-    pub(in crate::log) fn may_append(&self, region: Region) -> bool {
-        let log = &self.regions[region];
-        let idle = log.recovery.is_none() && !log.wanted && !log.queued && log.reintegrating.is_none();
-        idle && self.next_ready(region).is_some()
-    }
-
-    /// The region with the most sealed segments, of those that may be appended to.
-    pub(crate) fn kept_back(&self, cx: &Context, durable: &Durable) -> Option<Region> {
-        if !durable.session_is_known(cx) {
-            return None;
-        }
-        let regions = self.sealed.iter().filter(|region| self.may_append(*region));
-        regions.max_by_key(|region| self.regions[*region].sealed.len())
-    }
-
     /// The reintegration of `region`, which is under way.
     pub(in crate::log) fn reintegration(&mut self, region: Region) -> &mut Reintegration {
         let log = self.region(region);

@@ -14,7 +14,7 @@
 //! - [`logging`], [`writes`], [`admission`]: what one write has here, from the reservation of space
 //!   to its end;
 //! - [`pool`], [`reserve`], [`records`], [`table`]: buffers, room in them, and what is kept there;
-//! - [`append`], [`commit`], [`reintegrate`]: what is written;
+//! - [`due`], [`append`], [`commit`], [`reintegrate`]: what is written;
 //! - [`opening`], [`scan`], [`load`], [`recover`]: after an opening, and after a crash;
 //! - [`failure`] and [`lost`]: after the loss of a member;
 //! - [`gates`], [`pump`], [`outcome`]: what is called from outside: by jobs that wait, after each
@@ -31,6 +31,7 @@ mod append;
 mod at_risk;
 mod commit;
 mod copies;
+mod due;
 mod facts;
 mod failure;
 pub(crate) mod found;

@@ -437,8 +437,8 @@ impl Ring {
         self.entries.iter().map(|entry| (entry.number, &entry.slots[..]))
     }
 
-    /// The number of the last entry in the oldest quarter of the space in use. Segments with records
-    /// of entries up to this number keep that quarter in use.
+    /// The number of the last entry in the oldest quarter of the space in use: log buffers with
+    /// records of entries up to this number keep that quarter in use.
     pub(super) fn oldest_part(&self) -> Option<u64> {
         let quarter = self.head - self.used() / 4 * 3;
         let older = self.entries.partition_point(|entry| entry.end <= quarter);

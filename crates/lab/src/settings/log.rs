@@ -21,7 +21,8 @@ pub struct LogSettings {
     /// Length of log over length of parity (A) [default: 0.5, large members 1/16]
     #[arg(long, value_name = "RATIO")]
     pub log_ratio: Option<f64>,
-    /// A log segment: what is appended in one access [default: from the members' size]
+    /// A log segment: what a log is divided into; an append takes one or several [default: from the
+    /// members' size]
     #[arg(long, value_name = "SIZE")]
     pub log_segment: Option<Size>,
     /// Round each share of a region up to whole tracks of this length

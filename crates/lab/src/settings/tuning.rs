@@ -26,7 +26,8 @@ pub struct TuningSettings {
     /// How regions share the log buffers [default: global]
     #[arg(long, value_name = "HOW")]
     pub log_pool: Option<LogPoolName>,
-    /// Append to the logs when this many buffers are in use, not when one is full
+    /// Append to the logs when this many buffers are in use [default: with `journal` when half of
+    /// its room for records is in use, otherwise when a buffer is full]
     #[arg(long, value_name = "BUFFERS")]
     pub log_watermark: Option<u32>,
     /// How a full-stripe write passes the log [default: cancel with `journal`, or where logs are

@@ -28,6 +28,8 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
     let used = prepared.length.get() as f64 / mechanics.surface.blocks() as f64;
     disk.cylinders = (disk.cylinders * used).max(1.0);
     let track = disk.units * written.get() as f64;
+    let room = shape.segment.saturating_sub(layout_header(prepared)) as f64 / written.get() as f64;
+    let appended = Appended::of(prepared, stages, room);
     let log = f64::from(shape.sublogs) * f64::from(shape.sublog_segments) * shape.segment as f64;
     let logging = Logging {
         sublogs: match shape.sublogs {
@@ -36,7 +38,7 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
         },
         ratio: log / (f64::from(shape.stripes) * unit),
         regions: shape.regions,
-        segment: (shape.segment as f64 / track).round().max(1.0) as u32,
+        segment: (appended.segments * shape.segment as f64 / track).round().clamp(1.0, disk.tracks) as u32,
         zero_latency: mechanics.zero_latency.writes,
         reading: Reading::default(),
     };
@@ -54,20 +56,18 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
     // A write longer than a stripe unit causes several log records.
     let pieces = part * (blocks / unit).max(1.0);
     let sublogs = f64::from(shape.sublogs);
-    let segment = shape.segment.saturating_sub(layout_header(prepared)) as f64 / written.get() as f64;
-    let filled = filled(prepared, stages, segment);
-    let segments = sublogs * f64::from(shape.sublog_segments);
+    let cycle = sublogs * f64::from(shape.sublog_segments) / appended.segments * appended.records;
     let touched = Touched {
         disk,
         blocks: f64::from(shape.stripes) * unit / written.get() as f64 / disks,
-        updates: segments * filled / disks,
+        updates: cycle / disks,
         gap: prepared.tuning.reintegration_gap.get() / written.get() + 1,
         whole: logging.parity_access() / disks,
     };
-    let each_cycle = pieces / (segments * filled);
+    let each_cycle = pieces / cycle;
     let parity = Burst { often: each_cycle, disks, each: touched.time() };
     let bursts = vec![
-        Burst { often: pieces / filled, disks: 1.0, each: logging.log_write() },
+        Burst { often: pieces / appended.records, disks: 1.0, each: logging.log_write() },
         Burst { often: each_cycle, disks: sublogs, each: logging.sublog_read() },
         parity,
         parity,
@@ -80,18 +80,29 @@ fn layout_header(prepared: &Prepared) -> u64 {
     prepared.geometry.log_header_length().map_or(0, Sectors::get)
 }
 
-/// The mean number of records of a segment that is written. `most` fit in one. If the records must
-/// be durable in a journal before, the journal is kept short: when it is a third full, segments
-/// with records in the older half of that are written as they are.
-fn filled(prepared: &Prepared, stages: &Stages, most: f64) -> f64 {
-    let geometry = &prepared.geometry;
-    let regions = f64::from(geometry.layout().region_count());
-    if !geometry.is_journaled() {
-        return most;
+/// What is appended to a region's log at a time, in the mean.
+struct Appended {
+    records: f64,
+    segments: f64,
+}
+
+impl Appended {
+    /// `room` records fit into a segment. If records must be durable in a journal before, they are
+    /// appended as late as possible: when the journal is half full, all records of regions that
+    /// have some in its oldest quarter. Their last segment is half full.
+    fn of(prepared: &Prepared, stages: &Stages, room: f64) -> Appended {
+        let geometry = &prepared.geometry;
+        let regions = f64::from(geometry.layout().region_count());
+        if !geometry.is_journaled() {
+            return Appended { records: room, segments: 1.0 };
+        }
+        let journal = geometry.commit_part(CommitPart::Records).1.get() as f64;
+        let each = stages.recorded.1 + geometry.block().get() as f64;
+        let most = geometry.layout().logs().map_or(1, |regions| regions.segments());
+        let records = (1.0 + journal * (7.0 / 16.0) / each / regions).min(room * f64::from(most));
+        let segments = (records / room + 0.5).clamp(1.0, f64::from(most));
+        Appended { records, segments }
     }
-    let records = geometry.commit_part(CommitPart::Records).1.get() as f64;
-    let each = stages.recorded.1 + geometry.block().get() as f64;
-    most.min(1.0 + records / 4.0 / each / regions)
 }
 
 /// What a reintegration touches of the parity on one disk.

@@ -3,7 +3,7 @@
 
 use parlour_array::layout::RegionShape;
 use parlour_array::organization::{Checks, Consistency, NamedOrganization};
-use parlour_array::{Creation, Geometry, LogCreation, StoredGeometry, Tuning};
+use parlour_array::{Creation, Geometry, LogCreation, LogFlush, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
 use crate::coverage::Fault;
@@ -358,6 +358,8 @@ impl Scenario {
                 clean_after: Duration::from_millis(10),
                 maintenance_depth: 1,
                 checkpoint: Sectors::new(UNIT * 4 * self.block),
+                // What a few writes record is to reach the logs.
+                log_flush: Some(LogFlush::WhenFull),
                 ..Tuning::default()
             },
             fill: 0,

@@ -81,8 +81,8 @@ pub struct Tuning {
     pub log_memory: Sectors,
     /// How log buffers are shared.
     pub log_pool: LogPool,
-    /// When log buffers are appended. `None`: with `journal` as late as possible, since their
-    /// records are durable already; otherwise when they are full.
+    /// When log buffers are appended. `None`: with `journal` and a global pool as late as possible,
+    /// since their records are durable already; otherwise when they are full.
     pub log_flush: Option<LogFlush>,
     /// The least length of unused room at the end of a log segment that is not written. If it is
     /// left out, the second header takes an access of its own.
@@ -135,8 +135,9 @@ impl Tuning {
 
     /// When log buffers are appended.
     pub(crate) fn log_flush(&self, geometry: &Geometry) -> LogFlush {
-        let late = LogFlush::Watermark(u32::MAX);
-        let usual = if geometry.is_journaled() { late } else { LogFlush::WhenFull };
+        // (Where each region has few buffers, what is kept back is soon waited for.)
+        let late = geometry.is_journaled() && self.log_pool == LogPool::Global;
+        let usual = if late { LogFlush::Watermark(u32::MAX) } else { LogFlush::WhenFull };
         self.log_flush.unwrap_or(usual)
     }
 

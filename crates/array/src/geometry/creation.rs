@@ -339,8 +339,9 @@ const LARGE_MEMBER: Sectors = Sectors::new(1 << 27);
 /// Members of this size (64 MiB) or more have appends of 128 KiB.
 const MEDIUM_MEMBER: Sectors = Sectors::new(1 << 17);
 
-/// With a journal an append is of several segments, some of them full: the journal's length decides
-/// when a region's records are appended, and what they leave free of their last segment is lost.
+/// With a journal an append is of several segments, so many of the usual length at most: the
+/// journal's length decides when a region's records are appended, and what they leave free of
+/// their last segment is lost.
 const SEGMENTS_OF_AN_APPEND: u64 = 8;
 
 /// Segments are at least this long (32 KiB), unless shorter ones are asked for.

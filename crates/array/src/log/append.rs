@@ -64,17 +64,11 @@ impl Logs {
         let stands =
             if cx.geometry.is_journaled() { self.log_stands(cx, region) } else { !cx.roster.is_degraded() };
         let degraded = !stands || cx.lacks_space;
-        let keeps = match cx.tuning.log_flush(&cx.geometry) {
-            LogFlush::WhenFull => None,
-            LogFlush::Watermark(mark) => Some(mark.min(self.pool_limit())),
-        };
+        if self.next_ready(region).is_none() {
+            return;
+        }
+        let waits = self.keeps_back(cx, region);
         loop {
-            let waits = keeps.is_some_and(|mark| {
-                self.in_memory < mark
-                    && self.pool_waiters.is_empty()
-                    && cx.mode == Mode::Serving
-                    && !self.commits.unwanted().is_some_and(|last| self.is_due(region, last))
-            });
             let Some(first) = self.next_ready(region) else { return };
             if self.segment(first).records.is_empty() {
                 self.retire_segment(cx, first);
@@ -91,6 +85,15 @@ impl Logs {
             let segments = self.claim(cx, region, first, position);
             self.start_append(cx, region, segments);
         }
+    }
+
+    /// Whether full buffers of `region` stay in memory for now.
+    fn keeps_back(&self, cx: &Context, region: Region) -> bool {
+        let LogFlush::Watermark(mark) = cx.tuning.log_flush(&cx.geometry) else { return false };
+        self.in_memory < mark.min(self.pool_limit())
+            && self.pool_waiters.is_empty()
+            && cx.mode == Mode::Serving
+            && !self.commits.unwanted().is_some_and(|last| self.is_due(region, last))
     }
 
     /// All members know of this session now: records that were recovered meanwhile go to the log.

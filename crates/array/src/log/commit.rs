@@ -188,10 +188,11 @@ impl Logs {
             self.start_commit_flush(cx);
             return true;
         }
-        if (exposed.is_some() || self.wants_table()) && self.awaits_table() {
+        let due = self.due_region(last).filter(|_| durable.session_is_known(cx));
+        let all_stored = due.is_none() && self.appending == 0;
+        if (exposed.is_some() || all_stored || self.wants_table()) && self.awaits_table() {
             durable.want_table();
         }
-        let due = self.due_region(last).filter(|_| durable.session_is_known(cx));
         if let Some(region) = due {
             self.append_all(cx, durable, region);
         }

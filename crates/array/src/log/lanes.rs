@@ -228,6 +228,11 @@ impl Lanes {
         self.rings.iter().flat_map(Ring::places)
     }
 
+    /// Whether jobs have reserved space in some lane.
+    pub(super) fn is_reserved(&self) -> bool {
+        self.rings.iter().any(Ring::is_reserved)
+    }
+
     /// The number of the last entry in the oldest quarter of the space in use, in the lane that is
     /// filled most.
     pub(super) fn oldest_part(&self) -> u64 {

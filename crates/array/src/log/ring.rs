@@ -269,6 +269,11 @@ impl Ring {
         fits || self.is_empty() && self.reserved.is_zero()
     }
 
+    /// Whether jobs have reserved space.
+    pub(super) fn is_reserved(&self) -> bool {
+        !self.reserved.is_zero()
+    }
+
     /// Sectors in use or reserved.
     pub(super) fn taken(&self) -> u64 {
         self.used() + self.reserved.get()

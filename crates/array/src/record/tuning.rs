@@ -19,8 +19,10 @@ struct Plain {
     copies_in_turn: bool,
     log_memory: u64,
     static_pool: bool,
-    /// 0: when they are full.
     flush_watermark: Option<u32>,
+    /// Older recordings have buffers that are appended when they are full, unless there is a mark.
+    #[serde(default)]
+    flush_as_usual: bool,
     #[serde(default = "segment_gap")]
     segment_gap: u64,
     overwrite_large: Option<bool>,
@@ -65,10 +67,11 @@ pub(super) fn serialize<S: Serializer>(tuning: &Tuning, serializer: S) -> Result
         copies_in_turn: tuning.copies_in_turn,
         log_memory: tuning.log_memory.get(),
         static_pool: tuning.log_pool == LogPool::Static,
-        flush_watermark: tuning.log_flush.map(|flush| match flush {
-            LogFlush::WhenFull => 0,
-            LogFlush::Watermark(count) => count,
-        }),
+        flush_watermark: match tuning.log_flush {
+            Some(LogFlush::Watermark(count)) => Some(count),
+            Some(LogFlush::WhenFull) | None => None,
+        },
+        flush_as_usual: tuning.log_flush.is_none(),
         segment_gap: tuning.segment_gap.get(),
         overwrite_large: tuning.large_write.map(|way| way == LargeWrite::Overwrite),
         reintegration_buffers: tuning.reintegration_buffers,
@@ -101,10 +104,11 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
         copies_in_turn: plain.copies_in_turn,
         log_memory: Sectors::new(plain.log_memory),
         log_pool: if plain.static_pool { LogPool::Static } else { LogPool::Global },
-        log_flush: plain.flush_watermark.map(|count| match count {
-            0 => LogFlush::WhenFull,
-            count => LogFlush::Watermark(count),
-        }),
+        log_flush: match plain.flush_watermark {
+            _ if plain.flush_as_usual => None,
+            Some(count) => Some(LogFlush::Watermark(count)),
+            None => Some(LogFlush::WhenFull),
+        },
         segment_gap: Sectors::new(plain.segment_gap),
         large_write: plain.overwrite_large.map(large),
         reintegration_buffers: plain.reintegration_buffers,

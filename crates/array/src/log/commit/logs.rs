@@ -472,8 +472,10 @@ impl CommitLogs {
     pub(in crate::log) fn unwanted(&self) -> Option<u64> {
         let streams = self.streams.as_ref()?;
         let oldest = streams.is_low_on_space().then(|| streams.records().oldest_part());
-        // (Jobs that wait where little space is used need most of it.)
-        let all = (oldest.is_none() && self.is_waited_for()).then_some(u64::MAX);
+        // (Jobs that wait where little is used, and nothing reserved that ends by itself, need most
+        // of the space.)
+        let waits = self.is_waited_for() && !streams.records().is_reserved();
+        let all = (oldest.is_none() && waits).then_some(u64::MAX);
         oldest.max(all).max(streams.exposed_record())
     }
 

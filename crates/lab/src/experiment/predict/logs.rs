@@ -31,6 +31,9 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
     let room = shape.segment.saturating_sub(layout_header(prepared)) as f64 / written.get() as f64;
     let appended = Appended::of(prepared, stages, room);
     let log = f64::from(shape.sublogs) * f64::from(shape.sublog_segments) * shape.segment as f64;
+    // (Late appends may be longer than a cylinder: the rest takes its time without further seeks.)
+    let most_tracks = if prepared.geometry.is_journaled() { disk.tracks } else { f64::INFINITY };
+    let append_tracks = (appended.segments * shape.segment as f64 / track).round().min(most_tracks);
     let logging = Logging {
         sublogs: match shape.sublogs {
             1 => Sublogs::Unstriped,
@@ -38,7 +41,7 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
         },
         ratio: log / (f64::from(shape.stripes) * unit),
         regions: shape.regions,
-        segment: (appended.segments * shape.segment as f64 / track).round().clamp(1.0, disk.tracks) as u32,
+        segment: append_tracks.max(1.0) as u32,
         zero_latency: mechanics.zero_latency.writes,
         reading: Reading::default(),
     };
@@ -93,13 +96,17 @@ impl Appended {
     fn of(prepared: &Prepared, stages: &Stages, room: f64) -> Appended {
         let geometry = &prepared.geometry;
         let regions = f64::from(geometry.layout().region_count());
-        if !geometry.is_journaled() {
+        if !geometry.is_journaled() || prepared.tuning.log_flush.is_some() {
             return Appended { records: room, segments: 1.0 };
         }
         let journal = geometry.commit_part(CommitPart::Records).1.get() as f64;
         let each = stages.recorded.1 + geometry.block().get() as f64;
-        let most = geometry.layout().logs().map_or(1, |regions| regions.segments());
-        let records = (1.0 + journal * (7.0 / 16.0) / each / regions).min(room * f64::from(most));
+        let logs = geometry.layout().logs();
+        let most = logs.map_or(1, |regions| regions.segments());
+        let segment = logs.map_or(1, |regions| regions.shape().segment) as f64;
+        let buffers = prepared.tuning.log_memory.get() as f64 / segment / regions;
+        let most_records = room * f64::from(most).min(buffers.max(1.0));
+        let records = (1.0 + journal * (7.0 / 16.0) / each / regions).min(most_records);
         let segments = (records / room + 0.5).clamp(1.0, f64::from(most));
         Appended { records, segments }
     }

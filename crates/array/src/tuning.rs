@@ -133,8 +133,8 @@ impl Tuning {
         Merging { longest: self.longest_access, gap: self.read_through }
     }
 
-    /// When log buffers are appended.
-    pub(crate) fn log_flush(&self, geometry: &Geometry) -> LogFlush {
+    /// When log buffers are appended in an array of this geometry.
+    pub fn log_flush(&self, geometry: &Geometry) -> LogFlush {
         // (Where each region has few buffers, what is kept back is soon waited for.)
         let late = geometry.is_journaled() && self.log_pool == LogPool::Global;
         let usual = if late { LogFlush::Watermark(u32::MAX) } else { LogFlush::WhenFull };

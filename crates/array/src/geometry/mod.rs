@@ -12,6 +12,7 @@ mod creation;
 mod sizes;
 mod sound;
 mod stored;
+mod wishes;
 
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 
@@ -23,10 +24,10 @@ use crate::organization::{Consistency, Organization};
 
 use sizes::{MAPS_AT, bitmap_length, table_length};
 
-pub use creation::{Creation, CreationError, LogCreation};
 pub(crate) use sizes::SHORTEST_BAD_BLOCK_LOG;
 pub use sizes::{ALIGNMENT, MAXIMUM_MEMBERS, SUPERBLOCK};
 pub use stored::{Cylinder, StoredGeometry};
+pub use wishes::{Creation, CreationError, LogCreation};
 
 /// An array's shape. See the module.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Parity logging (Stodolsky et al., section 3): the work that it adds in the background, after
 //! requests are answered.
 
-use parlour_array::CommitPart;
+use parlour_array::{CommitPart, LogFlush};
 use parlour_drive::angle::Angle;
 use parlour_model::bursts::{Burst, Later};
 use parlour_model::disk::Disk;
@@ -96,7 +96,8 @@ impl Appended {
     fn of(prepared: &Prepared, stages: &Stages, room: f64) -> Appended {
         let geometry = &prepared.geometry;
         let regions = f64::from(geometry.layout().region_count());
-        if !geometry.is_journaled() || prepared.tuning.log_flush.is_some() {
+        let when_full = prepared.tuning.log_flush(geometry) == LogFlush::WhenFull;
+        if !geometry.is_journaled() || when_full {
             return Appended { records: room, segments: 1.0 };
         }
         let journal = geometry.commit_part(CommitPart::Records).1.get() as f64;

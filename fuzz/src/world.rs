@@ -169,6 +169,7 @@ fn geometry(name: &str, members: u16, consistency: Consistency) -> Geometry {
         checks,
         members,
         groups: 1,
+        width: None,
         unit: Sectors::new(16),
         block: Sectors::new(1),
         member_length: LENGTH,

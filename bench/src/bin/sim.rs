@@ -137,6 +137,7 @@ fn array(case: &Case) -> (World, Stream) {
         checks: 1,
         members: MEMBERS,
         groups: 1,
+        width: None,
         unit: Sectors::new(64),
         block: BLOCK,
         member_length: length,

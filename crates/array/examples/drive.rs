@@ -151,6 +151,7 @@ impl Driver {
             checks: 1,
             members: MEMBERS,
             groups: 1,
+            width: None,
             unit: Sectors::new(16),
             block: Sectors::new(1),
             member_length: LENGTH,

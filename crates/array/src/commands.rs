@@ -108,6 +108,7 @@ pub(crate) mod tests {
             checks: 1,
             members: 5,
             groups: 1,
+            width: None,
             unit: Sectors::new(16),
             block: Sectors::new(1),
             member_length: LENGTH,

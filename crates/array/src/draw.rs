@@ -325,6 +325,7 @@ mod tests {
             checks,
             members,
             groups: 1,
+            width: None,
             unit: Sectors::new(128),
             block: Sectors::new(8),
             member_length: Sectors::new(1 << 17),

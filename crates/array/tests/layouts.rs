@@ -15,7 +15,9 @@ fn organization(layout: LayoutChoice) -> Organization {
             (Code::None, Update::InPlace, ReadChoice::Direct)
         }
         copied if copied.is_copied() => (Code::Copy, Update::InPlace, ReadChoice::Primary),
-        LayoutChoice::Parity(_) => (Code::ReedSolomon, Update::InPlace, ReadChoice::Direct),
+        LayoutChoice::Parity(_) | LayoutChoice::Declustered => {
+            (Code::ReedSolomon, Update::InPlace, ReadChoice::Direct)
+        }
         LayoutChoice::Cylinders => (Code::ReedSolomon, Update::Floating, ReadChoice::Direct),
         _ => (Code::ReedSolomon, Update::Logged, ReadChoice::Direct),
     };
@@ -29,6 +31,7 @@ prop_compose! {
         checks in 1u16..4,
         sets in 1u16..4,
         groups in 1u16..4,
+        width in 3u16..8,
         unit in 1u64..40,
         mib in 4u64..12,
         sublogs in 1u16..4,
@@ -45,6 +48,7 @@ prop_compose! {
             checks: checks.clamp(*possible.start(), *possible.end()),
             members,
             groups,
+            width: layout.is_declustered().then_some(width),
             unit: Sectors::new(unit),
             block: Sectors::new(1),
             member_length: Sectors::new(mib * 2_048),
@@ -75,6 +79,8 @@ fn possible(creation: &Creation) -> Option<Geometry> {
         Ok(geometry) => Some(geometry),
         Err(
             CreationError::TooFewMembers { .. }
+            | CreationError::TooFewToDecluster { .. }
+            | CreationError::BadWidth { .. }
             | CreationError::TooManySublogs { .. }
             | CreationError::NoRegionFits { .. }
             | CreationError::MemberTooSmall(..),
@@ -100,6 +106,7 @@ fn regions_without_logs_place_units_alike() {
         checks: 1,
         members: 10,
         groups: 2,
+        width: None,
         unit: Sectors::new(8),
         block: Sectors::new(1),
         member_length: Sectors::new(6 * 2_048),
@@ -254,6 +261,7 @@ fn creation(layout: LayoutChoice, members: u16) -> Creation {
         checks: u16::from(organization.code != Code::None),
         members,
         groups: 1,
+        width: layout.is_declustered().then_some(3),
         unit: Sectors::new(8),
         block: Sectors::new(1),
         member_length: Sectors::new(40 * 2_048),

@@ -35,6 +35,8 @@ pub struct CreateRequest {
     pub checks: u16,
     /// The number of parity groups side by side.
     pub groups: u16,
+    /// Units of a stripe, for layouts whose stripes are narrower than a group.
+    pub width: Option<u16>,
     /// The stripe unit.
     pub unit: Bytes,
     /// The block size; by default the largest block size of the members.
@@ -278,6 +280,7 @@ fn creation(
         // A number of members that does not fit is refused later because it is too large.
         members: u16::try_from(members.len()).unwrap_or(u16::MAX),
         groups: request.groups,
+        width: request.width,
         unit: Sectors::from_bytes(request.unit).ok_or(CreateError::Unit(request.unit))?,
         block: block(request, all)?,
         member_length: shortest,

@@ -296,6 +296,7 @@ mod tests {
             organization: NAMED.iter().find(redundant).expect("some are").organization,
             checks: 1,
             groups: 1,
+            width: None,
             unit: Bytes::kib(16),
             block: None,
             log: LogCreation::default(),

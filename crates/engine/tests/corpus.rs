@@ -32,6 +32,7 @@ impl OnFiles {
             organization,
             checks,
             groups: case.groups,
+            width: None,
             unit: parlour_units::Sectors::new(case.unit).bytes(),
             log: case.log(),
             consistency: case.consistency,

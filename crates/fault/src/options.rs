@@ -47,6 +47,8 @@ const LANES: u64 = 0x6c61_6e65_7300;
 const VACANT: u64 = 0x7661_6361_6e74_0000;
 /// So is the number of check units.
 const CHECKS: u64 = 0x6368_6563_6b73_0000;
+/// So is the width of declustered stripes.
+const WIDTH: u64 = 0x7769_6474_6800_0000;
 
 /// The first organizations of the table, from which one is drawn if none is given. Drawing later
 /// ones too would change the runs of existing seeds.
@@ -75,6 +77,7 @@ impl Options {
             }
             draw_apart(random, &mut tuning, &mut creation);
             draw_checks(&mut Random::new(random.clone().next() ^ CHECKS), &mut creation);
+            draw_width(&mut Random::new(random.clone().next() ^ WIDTH), &mut creation);
             // An impossible array is drawn again.
             if let Ok(geometry) = Geometry::create_on(&creation, cylinder(creation.unit)) {
                 return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
@@ -110,9 +113,10 @@ impl Options {
 
     /// A description in one line, for people.
     pub(crate) fn describe(&self) -> String {
-        let Creation { members, groups, checks, unit, block, member_length, log, .. } = &self.creation;
+        let Creation { members, groups, checks, width, unit, block, member_length, log, .. } = &self.creation;
+        let width = width.map_or_else(String::new, |width| format!(" in stripes of {width} units"));
         format!(
-            "{} ({}): {members} members of {}, {groups} groups, {checks} check units, unit {}, block {}, log segment {}, \
+            "{} ({}): {members} members of {}, {groups} groups, {checks} check units{width}, unit {}, block {}, log segment {}, \
              sublogs {}, written back from {}, {} lanes, {} journal devices in {} slots, {} for an entry, scratch {}, log memory {}, cache {}, filled with {:#04x}",
             self.row.name,
             self.creation.consistency.name(),
@@ -152,6 +156,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
         checks: row.checks.of(members),
         members,
         groups: if members == 6 { random.pick(&[1, 2]) } else { 1 },
+        width: None,
         unit: Sectors::new(unit),
         block: Sectors::new(block),
         member_length: Sectors::new(2_048 * random.pick(&[3, 3, 3, 3, 3, 3, 3, 4, 4, 6])),
@@ -247,6 +252,24 @@ fn draw_checks(random: &mut Random, creation: &mut Creation) {
         creation.members += (creation.checks - 1) * creation.groups * members;
     }
 }
+
+/// Some arrays whose parity may be declustered have narrower stripes, and up to four members more.
+fn draw_width(random: &mut Random, creation: &mut Creation) {
+    let Some(declustered) = creation.organization.layout.declustered() else { return };
+    if !random.chance(DECLUSTERED) {
+        return;
+    }
+    creation.members += creation.groups * random.pick(&[0, 1, 2, 4]);
+    let members = creation.members / creation.groups;
+    let (least, most) = (creation.checks + 2, members.saturating_sub(1));
+    if least <= most {
+        creation.organization.layout = declustered;
+        creation.width = Some(random.pick(&[least, most, (least + most) / 2]));
+    }
+}
+
+/// One array in this many is declustered, if it may be.
+const DECLUSTERED: u64 = 3;
 
 /// Slots in which journal devices may be put later. With write-through, one device may be all on
 /// which an entry stands: as many as may be lost.

@@ -22,6 +22,7 @@ fn world(consistency: Consistency) -> World {
         checks: 1,
         members: 5,
         groups: 1,
+        width: None,
         unit: Sectors::new(128),
         block: BLOCK,
         member_length: length,

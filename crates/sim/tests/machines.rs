@@ -54,6 +54,7 @@ impl Machine {
             checks: row.checks.of(6),
             members: 6,
             groups: 1,
+            width: None,
             unit: BLOCK,
             block: Sectors::new(1),
             member_length: length,

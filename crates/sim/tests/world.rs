@@ -27,6 +27,7 @@ fn world(organization: &str, members: u16, consistency: Consistency) -> World {
         checks: row.checks.of(members),
         members,
         groups: 1,
+        width: None,
         // Tracks of twelve units.
         unit: if organization == "floating" { Sectors::new(4) } else { Sectors::new(48) },
         block: if organization == "floating" { Sectors::new(1) } else { BLOCK },

@@ -13,8 +13,12 @@ impl Context {
     /// Whether a failed access is due to a member that had to be kept, because nothing can replace
     /// it. Then the jobs that need the member fail, instead of trying forever.
     pub(crate) fn still_standing(&self, failures: &[FailedAccess]) -> bool {
-        let kept = |failure: &FailedAccess| self.roster.slot_of(failure.member).is_some();
-        failures.iter().any(|failure| failure.fault.is_of_member() && kept(failure))
+        failures.iter().any(|failure| self.is_kept(failure))
+    }
+
+    /// Whether a failed access is due to its member, which is kept.
+    fn is_kept(&self, failure: &FailedAccess) -> bool {
+        failure.fault.is_of_member() && self.roster.slot_of(failure.member).is_some()
     }
 
     /// Whether all members of the failed accesses are gone, whatever the first cause was.
@@ -31,7 +35,8 @@ impl Context {
 
     /// The units of `stripe` that could not be read.
     pub(crate) fn units_of(&self, stripe: Stripe, failures: &[FailedAccess]) -> UnitSet {
-        let unreadable = failures.iter().filter(|failure| failure.fault == Fault::Unreadable);
+        let cannot = |failure: &&FailedAccess| failure.fault == Fault::Unreadable || self.is_kept(failure);
+        let unreadable = failures.iter().filter(cannot);
         let windows = unreadable.flat_map(|failure| self.unreadable_windows(failure));
         windows.filter(|(window, _)| window.stripe == stripe).map(|(_, unit)| unit).collect()
     }

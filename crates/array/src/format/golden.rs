@@ -25,7 +25,7 @@ const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);
 
 /// Each structure with something in each of its fields.
-fn structures() -> [(&'static str, Vec<u8>); 12] {
+fn structures() -> [(&'static str, Vec<u8>); 13] {
     [
         ("superblock", superblock().encode()),
         ("write-intent bitmap", map().encode(ARRAY, 4_096)),
@@ -39,6 +39,7 @@ fn structures() -> [(&'static str, Vec<u8>); 12] {
         ("superblock of an array with lanes", with_lanes().encode()),
         ("superblock of an array with a longer bad-block log", with_a_longer_list().encode()),
         ("superblock of an array with several parities", with_several_parities().encode()),
+        ("superblock of a declustered array", declustered().encode()),
     ]
 }
 
@@ -48,6 +49,7 @@ fn superblock() -> Superblock {
         checks: 1,
         members: 7,
         groups: 1,
+        width: None,
         unit: Sectors::new(16),
         block: BLOCK,
         member_length: Sectors::new(1 << 17),
@@ -170,21 +172,34 @@ fn with_a_longer_list() -> Superblock {
     Superblock { geometry, ..superblock }
 }
 
-/// (The table of members is that of the other arrays.)
 fn with_several_parities() -> Superblock {
-    let creation = Creation {
+    let geometry = *Geometry::create(&several_parities()).expect("a possible array").stored();
+    Superblock { geometry, ..superblock() }
+}
+
+fn declustered() -> Superblock {
+    let several = several_parities();
+    let layout = several.organization.layout.declustered().expect("its parity moves");
+    let organization = Organization { layout, ..several.organization };
+    let creation = Creation { organization, width: Some(6), ..several };
+    let geometry = *Geometry::create(&creation).expect("a possible array").stored();
+    Superblock { geometry, ..superblock() }
+}
+
+/// (The table of members is that of the other arrays.)
+fn several_parities() -> Creation {
+    Creation {
         organization: Organization::named("raid6").expect("it is known").organization,
         checks: 3,
         members: 7,
         groups: 1,
+        width: None,
         unit: Sectors::new(16),
         block: BLOCK,
         member_length: Sectors::new(1 << 17),
         log: LogCreation { writes: Some(Sectors::ZERO), lanes: Some(1), ..LogCreation::default() },
         consistency: Consistency::Journal,
-    };
-    let geometry = *Geometry::create(&creation).expect("a possible array").stored();
-    Superblock { geometry, ..superblock() }
+    }
 }
 
 fn with_lanes() -> Superblock {

@@ -59,6 +59,8 @@ const JOURNAL_COPIES: u64 = 64;
 const LONG_BAD_BLOCK_LOG: u64 = 128;
 /// Feature: several check units of a stripe that are computed from several data units.
 const SEVERAL_CHECKS: u64 = 256;
+/// Feature: stripes narrower than a parity group.
+const DECLUSTERED: u64 = 512;
 /// Feature bits of this version that a reader must know.
 const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG
     | FAR_COPIES
@@ -68,7 +70,8 @@ const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG
     | LANES
     | JOURNAL_COPIES
     | LONG_BAD_BLOCK_LOG
-    | SEVERAL_CHECKS;
+    | SEVERAL_CHECKS
+    | DECLUSTERED;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -405,6 +408,7 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
         | bit(geometry.journal_copies > 0, JOURNAL_COPIES)
         | bit(geometry.bad_block_log > SHORTEST_BAD_BLOCK_LOG.get(), LONG_BAD_BLOCK_LOG)
         | bit(geometry.organization.keeps_parity() && geometry.checks > 1, SEVERAL_CHECKS)
+        | bit(geometry.layout.width.is_some(), DECLUSTERED)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -452,6 +456,7 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     // (What stood there before the list could be longer.)
     let longer = geometry.bad_block_log > SHORTEST_BAD_BLOCK_LOG.get();
     out.u16(if longer { geometry.bad_block_log as u16 } else { 0 });
+    out.u16(geometry.layout.width.unwrap_or(0));
 }
 
 /// The geometry, if it is possible on a device of this length in `slot`.
@@ -479,11 +484,12 @@ fn decode_geometry(
         0 => SHORTEST_BAD_BLOCK_LOG.get(),
         longer => longer.into(),
     };
+    let width = Some(from.u16()).filter(|width| *width > 0);
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
         checks,
-        layout: LayoutRequest { group_members, groups, unit, length },
+        layout: LayoutRequest { group_members, groups, unit, length, width },
         block,
         data_start,
         regions: layout.is_in_regions().then_some(shape),
@@ -506,6 +512,7 @@ const _: () = assert!(matches!(LayoutChoice::ALL[6], LayoutChoice::Parity(Rotati
 const _: () = assert!(matches!(LayoutChoice::ALL[9], LayoutChoice::Regions));
 const _: () = assert!(matches!(LayoutChoice::ALL[10], LayoutChoice::Far));
 const _: () = assert!(matches!(LayoutChoice::ALL[11], LayoutChoice::Cylinders));
+const _: () = assert!(matches!(LayoutChoice::ALL[12], LayoutChoice::Declustered));
 
 #[cfg(test)]
 mod tests {
@@ -519,6 +526,7 @@ mod tests {
             checks: 1,
             members: 3,
             groups: 1,
+            width: None,
             unit: Sectors::new(8),
             block: Sectors::new(1),
             member_length: Sectors::new(8_192),

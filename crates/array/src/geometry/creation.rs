@@ -54,8 +54,8 @@ impl Creation {
                 (data_start + ALIGNMENT * 2).bytes(),
             )
         })?;
-        let sections = creation.organization.layout.sections(creation.checks);
-        let section = Sectors::new(room / Sectors::new(sections.into()));
+        let rows = creation.organization.layout.least_rows(creation.checks, creation.width);
+        let section = Sectors::new(room / Sectors::new(rows.into()));
         if let Some(cylinder) = cylinder.filter(|cylinder| cylinder.length() > room) {
             let least = data_start + cylinder.length() + ALIGNMENT;
             return Err(CreationError::MemberTooSmall(creation.member_length.bytes(), least.bytes()));
@@ -69,6 +69,7 @@ impl Creation {
             groups: creation.groups,
             unit: creation.unit.get(),
             length: room.get(),
+            width: creation.width,
         };
         let regions = in_regions.then(|| choose_regions(creation, group_members, room)).transpose()?;
         let sublogs = regions.filter(|_| logged).map(|shape| shape.sublogs);
@@ -285,7 +286,23 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
     if !members.is_multiple_of(set) {
         return Err(CreationError::UnequalCopies { members, copies: set });
     }
+    check_width(creation, members / groups)?;
     Ok(members / groups)
+}
+
+/// Checks that the layout has stripes of this width over groups of so many `members`.
+fn check_width(creation: &Creation, members: u16) -> Result<(), CreationError> {
+    let least = creation.checks.saturating_add(2);
+    match (creation.width, creation.organization.layout.is_declustered()) {
+        (None, false) => Ok(()),
+        (Some(width), false) => Err(CreationError::UselessWidth(width)),
+        (None, true) => Err(CreationError::NoWidth),
+        (Some(_), true) if members <= least => {
+            Err(CreationError::TooFewToDecluster { members, checks: creation.checks, least: least + 1 })
+        }
+        (Some(width), true) if (least..members).contains(&width) => Ok(()),
+        (Some(width), true) => Err(CreationError::BadWidth { width, members, least, most: members - 1 }),
+    }
 }
 
 /// Checks that the organization has so many check units.

@@ -18,7 +18,7 @@ use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 
 use crate::code::Table;
 use crate::format::commit_entry::CommitPart;
-use crate::layout::{Details, Layout};
+use crate::layout::Layout;
 use crate::log::Lane;
 use crate::organization::{Consistency, Organization};
 
@@ -65,12 +65,7 @@ impl Geometry {
     /// # Panics
     /// If `stored` was not made by [`Geometry::create`]; [`StoredGeometry::is_sound`] checks this.
     pub fn from_stored(stored: StoredGeometry) -> Geometry {
-        let StoredGeometry { checks, regions, .. } = stored;
-        let positions = stored.cylinder.and_then(|cylinder| cylinder.positions(stored.layout.unit));
-        let logged = stored.organization.is_logged();
-        let log_copies = stored.organization.log_copies(checks);
-        let details = Details { checks, regions, log_copies, logged, positions };
-        let layout = Layout::new(stored.organization.layout, details, stored.layout);
+        let layout = Layout::new(stored.organization.layout, stored.details(), stored.layout);
         let code = Table::new(stored.organization.code, layout.data_units(), layout.check_units());
         Geometry { stored, layout, code }
     }

@@ -12,7 +12,7 @@ use super::sizes::{
     longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
-use crate::layout::{Protection, RegionShape, Regions};
+use crate::layout::{Layout, Protection, RegionShape, Regions};
 
 /// Members are shorter than this (2 EiB), and their data areas together shorter than the next (4
 /// EiB): byte addresses fit into 63 bits.
@@ -78,7 +78,11 @@ impl StoredGeometry {
         let (members, unit, length) = (self.layout.group_members, self.layout.unit, self.layout.length);
         let layout = self.organization.layout;
         require(members >= layout.least_placeable(self.checks), "members of a group")?;
-        require(length / unit >= layout.sections(self.checks).into(), "length of the data area")?;
+        require(self.layout.width.is_some() == layout.is_declustered(), "width of a stripe")?;
+        let width = self.layout.width.is_none_or(|width| self.checks < width && width < members);
+        require(width, "width of a stripe")?;
+        let rows = layout.least_rows(self.checks, self.layout.width);
+        require(length / unit >= rows.into(), "length of the data area")?;
         if layout.is_in_cylinders() {
             let cylinder = self.cylinder.filter(|cylinder| cylinder.positions(unit).is_some());
             let within = cylinder.is_some_and(|cylinder| cylinder.length().get() <= length);
@@ -145,10 +149,11 @@ impl StoredGeometry {
 
     /// Checks that bitmaps, tables, bad-block logs and the commit log fit before the data area.
     fn check_metadata(&self) -> Sound {
+        // The layout itself limits the number of regions that have no shape of their own.
+        let of_rows = || Layout::count_regions(self.organization.layout, self.details(), self.layout);
         let regions = match self.regions {
             Some(shape) => shape.regions * u32::from(self.layout.groups),
-            // The layout itself limits their number.
-            None => crate::Geometry::from_stored(*self).layout().region_count(),
+            None => of_rows().unwrap_or(0),
         };
         let recorded = self.regions.is_some() || self.consistency.is_journal();
         let table = if recorded { table_length(regions) } else { Sectors::ZERO };

@@ -4,7 +4,7 @@ use parlour_units::Sectors;
 use serde::{Deserialize, Serialize};
 
 use super::sizes::SHORTEST_BAD_BLOCK_LOG;
-use crate::layout::{LayoutRequest, RegionShape};
+use crate::layout::{Details, LayoutRequest, RegionShape};
 use crate::organization::{Consistency, Organization};
 
 /// The size of a member's cylinder, if known; units may float in it.
@@ -72,6 +72,19 @@ pub struct StoredGeometry {
     pub bad_block_log: u64,
     /// The members' cylinders, if units float.
     pub cylinder: Option<Cylinder>,
+}
+
+impl StoredGeometry {
+    /// What the layout is made from, apart from its sizes.
+    pub(super) fn details(&self) -> Details {
+        Details {
+            checks: self.checks,
+            regions: self.regions,
+            log_copies: self.organization.log_copies(self.checks),
+            logged: self.organization.is_logged(),
+            positions: self.cylinder.and_then(|cylinder| cylinder.positions(self.layout.unit)),
+        }
+    }
 }
 
 /// The length of the bad-block log of arrays that name none.

@@ -16,6 +16,8 @@ pub struct Creation {
     pub members: u16,
     /// Parity groups side by side.
     pub groups: u16,
+    /// Units of a stripe, for layouts whose stripes are narrower than a group.
+    pub width: Option<u16>,
     /// The stripe unit.
     pub unit: Sectors,
     /// The block size: requests are multiples of it.
@@ -105,6 +107,39 @@ pub enum CreationError {
     /// Several groups make no sense without check units, or with copies.
     #[error("parity groups side by side are for organizations with parity; {0} groups make no sense here")]
     UselessGroups(u16),
+    /// Only declustered layouts have a width.
+    #[error("a width of {0} units makes no sense here: it is for parity that moves over more members")]
+    UselessWidth(u16),
+    /// A declustered layout needs a width.
+    #[error("a declustered layout needs the number of units of a stripe (width)")]
+    NoWidth,
+    /// No such stripe fits.
+    #[error(
+        "stripes of {width} units are not possible over {members} members: choose {}", numbers(*least, *most)
+    )]
+    BadWidth {
+        /// The width that was requested.
+        width: u16,
+        /// Members of a group.
+        members: u16,
+        /// The least width: two data units and the check units.
+        least: u16,
+        /// The greatest width: one less than the members.
+        most: u16,
+    },
+    /// No stripe would be narrower than the group.
+    #[error(
+        "{members} members are too few to decluster stripes of two data units and {checks} of parity: \
+         use {least} or more in a group"
+    )]
+    TooFewToDecluster {
+        /// Members of a group.
+        members: u16,
+        /// Check units of a stripe.
+        checks: u16,
+        /// The least number of members.
+        least: u16,
+    },
     /// Members have no such block size.
     #[error("a block of {0} is not possible: use 512 B or 4 KiB")]
     BadBlock(Bytes),

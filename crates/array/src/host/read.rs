@@ -247,14 +247,14 @@ impl Hosts {
         if core.cx.jobs.get(id).plan.reads_through() {
             return self.read_wanted_only(core, id, host);
         }
-        if core.cx.still_standing(failures) {
-            return self.read_failed(core, id, host, RequestError::Lost);
-        }
         if failures.iter().any(|failure| failure.fault.is_of_space()) {
             // Nothing is lost: the system lacked space or memory for the access.
             return self.read_failed(core, id, host, core.cx.refusal());
         }
-        if !core.cx.may_repair() && failures.iter().all(|failure| failure.fault == Fault::Unreadable) {
+        let unreadable = failures.iter().all(|failure| failure.fault == Fault::Unreadable);
+        // A member that fails and is kept can take no repair; its stripes may have lost less than
+        // the array has.
+        if core.cx.still_standing(failures) || !core.cx.may_repair() && unreadable {
             // If a member was failed for the error, nothing is computed here: the whole read is
             // repeated without that member.
             return match failures.iter().all(|failure| core.cx.roster.slot_of(failure.member).is_some()) {

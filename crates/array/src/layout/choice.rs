@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rotated::Rotation;
 use super::rule::{Facts, Room, Stripes};
-use super::{copied, regions, rotated, striped};
+use super::{copied, declustered, regions, rotated, striped};
 use crate::rows::rows;
 
 /// Where units are placed.
@@ -29,6 +29,8 @@ pub enum LayoutChoice {
     /// One check unit in each stripe; there are cylinders of data and cylinders of parity, each
     /// with one track's worth of free positions.
     Cylinders,
+    /// Data units and check units in each stripe, which is narrower than its group of members.
+    Declustered,
 }
 
 rows! {
@@ -45,6 +47,7 @@ rows! {
     Regions => regions::REGIONS,
     Far => copied::FAR,
     Cylinders => rotated::CYLINDERS,
+    Declustered => declustered::DECLUSTERED,
 }
 
 impl LayoutChoice {
@@ -73,6 +76,11 @@ impl LayoutChoice {
         self.room() == Room::Positions
     }
 
+    /// Whether stripes are narrower than a group of members. Then a geometry needs their width.
+    pub fn is_declustered(self) -> bool {
+        self == LayoutChoice::Declustered
+    }
+
     /// The least number of members of a group in a new array with this many check units in each
     /// stripe, and this many copies of a log if there are logs.
     pub(crate) fn least_members(self, checks: u16, log_copies: u16) -> u16 {
@@ -95,9 +103,9 @@ impl LayoutChoice {
         self.facts().least_placeable.saturating_add(further)
     }
 
-    /// The number of sections of a member's data area. Each needs room for at least one unit.
-    pub(crate) fn sections(self, checks: u16) -> u16 {
-        if self.copies_are_far() { checks.saturating_add(1) } else { 1 }
+    /// The least number of units for which a member needs room.
+    pub(crate) fn least_rows(self, checks: u16, width: Option<u16>) -> u16 {
+        if self.copies_are_far() { checks.saturating_add(1) } else { width.unwrap_or(1) }
     }
 
     /// Whether copies are in a later section of the members.
@@ -120,8 +128,19 @@ impl LayoutChoice {
         self.rotation().map(|_| LayoutChoice::Parity(rotation))
     }
 
-    /// Whether both are the same layout, apart from how parity rotates.
+    /// The layout with the same stripes over more members, if parity rotates.
+    #[must_use]
+    pub fn declustered(self) -> Option<LayoutChoice> {
+        self.moves_parity().then_some(LayoutChoice::Declustered)
+    }
+
+    /// Whether parity is on all members in turn, and members have room for nothing else.
+    fn moves_parity(self) -> bool {
+        self.rotation().is_some() || self.is_declustered()
+    }
+
+    /// Whether both are the same layout, apart from how parity moves over the members.
     pub(crate) fn is_alike(self, other: LayoutChoice) -> bool {
-        self == other || self.rotation().is_some() && other.rotation().is_some()
+        self == other || self.moves_parity() && other.moves_parity()
     }
 }

@@ -12,6 +12,10 @@
 
 mod choice;
 mod copied;
+mod declustered;
+mod drawn;
+mod field;
+mod placed;
 mod regions;
 mod rotated;
 mod rule;
@@ -21,10 +25,11 @@ use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 use serde::{Deserialize, Serialize};
 
 pub use choice::LayoutChoice;
+use placed::Placed;
 pub(crate) use regions::Protection;
 pub use regions::{RegionShape, Regions, ShapeRequest};
 pub use rotated::Rotation;
-use rule::{Facts, Rule, Shape};
+use rule::{Facts, Shape};
 pub(crate) use rule::{Room, Stripes};
 
 /// A sector of the data area of the member in a slot.
@@ -83,8 +88,8 @@ pub struct Layout {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// By one rule for the whole member.
-    Ruled(&'static dyn Rule, Shape),
+    /// Row by row, all over the member.
+    Rows(Placed),
     Regions(Regions),
 }
 
@@ -99,6 +104,9 @@ pub struct LayoutRequest {
     pub unit: u64,
     /// Sectors of each member's data area.
     pub length: u64,
+    /// Units of a stripe, where stripes are narrower than a group.
+    #[serde(default)]
+    pub width: Option<u16>,
 }
 
 /// What else a layout is made from: what only some layouts have.
@@ -123,45 +131,38 @@ impl Layout {
     /// If `details` lack what the layout needs.
     pub(crate) fn new(choice: LayoutChoice, details: Details, request: LayoutRequest) -> Layout {
         let facts = choice.facts();
-        match facts.rule {
-            Some(rule) => Layout::ruled(facts, rule, details, request),
+        let rows = Rows::of(facts, details, request);
+        let placed = rows.as_ref().and_then(|rows| Placed::new(facts.placing, rows.shape));
+        match rows.zip(placed) {
+            Some((rows, placed)) => Layout::in_rows(facts, rows, placed, request),
             None => Layout::regions(facts, details, request),
         }
     }
 
-    /// Places units by one rule for the whole member.
-    fn ruled(
-        facts: &'static Facts,
-        rule: &'static dyn Rule,
+    /// The number of regions of such an array, if they have no shape of their own. It is known
+    /// before any unit is placed.
+    pub(crate) fn count_regions(
+        choice: LayoutChoice,
         details: Details,
         request: LayoutRequest,
-    ) -> Layout {
-        let unit = Sectors::new(request.unit);
-        let rows = Sectors::new(request.length) / unit;
-        let (positions, units) = match facts.room {
-            Room::Positions => details.positions.expect("a layout in cylinders is kept with them"),
-            Room::Units | Room::Logs => (0, 0),
-        };
-        let shape = Shape {
-            members: request.group_members.into(),
-            stripes: 0,
-            checks: details.checks.into(),
-            cylinder: (positions.into(), units.into()),
-        };
-        let (data_units, check_units) = rule.units(shape);
-        let (data_units, check_units) = (data_units as u16, check_units as u16);
-        let group_stripes = rule.stripes(shape, rows);
-        let total = group_stripes * u64::from(request.groups);
+    ) -> Option<u32> {
+        let rows = Rows::of(choice.facts(), details, request)?;
+        let stripes = rows.shape.stripes * u64::from(request.groups);
+        Some(regions_of(stripes, rows.region_stripes))
+    }
+
+    /// Places units row by row.
+    fn in_rows(facts: &'static Facts, rows: Rows, placed: Placed, request: LayoutRequest) -> Layout {
         Layout {
             facts,
-            kind: Kind::Ruled(rule, Shape { stripes: group_stripes, ..shape }),
+            kind: Kind::Rows(placed),
             groups: request.groups,
             group_members: request.group_members,
-            unit,
-            data_units,
-            check_units,
-            group_stripes,
-            region_stripes: dirty_granule(total, unit * u64::from(data_units)),
+            unit: Sectors::new(request.unit),
+            data_units: rows.data_units,
+            check_units: rows.check_units,
+            group_stripes: rows.shape.stripes,
+            region_stripes: rows.region_stripes,
             logged: false,
         }
     }
@@ -253,7 +254,7 @@ impl Layout {
     /// With floating units: the number of positions in a cylinder, and of units in it.
     pub(crate) fn positions(&self) -> Option<(u64, u64)> {
         match self.kind {
-            Kind::Ruled(_, shape) if self.facts.room == Room::Positions => Some(shape.cylinder),
+            Kind::Rows(ref placed) if self.facts.room == Room::Positions => Some(placed.cylinder()),
             _ => None,
         }
     }
@@ -261,8 +262,8 @@ impl Layout {
     /// The slots that may hold units of the same stripes as `slot`, itself included.
     pub fn peers(&self, slot: Slot) -> std::ops::Range<u16> {
         let (group, member) = self.in_group(slot);
-        let peers = match self.kind {
-            Kind::Ruled(rule, shape) => rule.peers(shape, member.into()),
+        let peers = match &self.kind {
+            Kind::Rows(placed) => placed.peers(member.into()),
             Kind::Regions(_) => 0..self.group_members.into(),
         };
         let first = group * self.group_members;
@@ -272,8 +273,8 @@ impl Layout {
     /// Whether `slot` and `other` hold units of the same stripes.
     pub fn share_stripes(&self, slot: Slot, other: Slot) -> bool {
         let ((group, member), (other_group, other_member)) = (self.in_group(slot), self.in_group(other));
-        let share = match self.kind {
-            Kind::Ruled(rule, shape) => rule.share_stripes(shape, member.into(), other_member.into()),
+        let share = match &self.kind {
+            Kind::Rows(placed) => placed.share_stripes(member.into(), other_member.into()),
             Kind::Regions(_) => true,
         };
         group == other_group && share
@@ -315,7 +316,7 @@ impl Layout {
     pub fn logs(&self) -> Option<&Regions> {
         match &self.kind {
             Kind::Regions(regions) => self.logged.then_some(regions),
-            Kind::Ruled(..) => None,
+            Kind::Rows(_) => None,
         }
     }
 
@@ -325,8 +326,8 @@ impl Layout {
         let groups = u64::from(self.groups);
         let (group, row) = ((stripe.get() % groups) as u16, stripe.get() / groups);
         let (member, at) = match &self.kind {
-            Kind::Ruled(rule, shape) => {
-                let (member, row) = rule.locate(*shape, row, unit.get().into());
+            Kind::Rows(placed) => {
+                let (member, row) = placed.locate(row, unit.get().into());
                 (member as u16, self.unit * row)
             }
             Kind::Regions(regions) => regions.locate(row, unit),
@@ -340,7 +341,7 @@ impl Layout {
         let offset = location.at.from_start();
         let in_group = |row: u64| Stripe::new(row * u64::from(self.groups) + u64::from(group));
         match &self.kind {
-            Kind::Ruled(rule, shape) => match rule.occupant(*shape, member.into(), offset / self.unit) {
+            Kind::Rows(placed) => match placed.occupant(member.into(), offset / self.unit) {
                 Some((row, unit)) if row < self.group_stripes => Occupant::Unit {
                     stripe: in_group(row),
                     unit: Unit::new(unit as u16),
@@ -367,18 +368,14 @@ impl Layout {
     /// The number of regions in the array: bits of its write-intent bitmap and, with parity
     /// logging, logs.
     pub fn region_count(&self) -> u32 {
-        let count = match self.kind {
-            Kind::Ruled(..) => self.stripes().div_ceil(self.region_stripes),
-            Kind::Regions(_) => self.stripes() / self.region_stripes,
-        };
-        u32::try_from(count).expect("regions are counted in 32 bits")
+        regions_of(self.stripes(), self.region_stripes)
     }
 
     /// The region of `stripe`, and the stripe's number in it.
     pub fn region_of(&self, stripe: Stripe) -> (Region, u64) {
         let groups = u64::from(self.groups);
         let (region, index) = match self.kind {
-            Kind::Ruled(..) => (stripe.get() / self.region_stripes, stripe.get() % self.region_stripes),
+            Kind::Rows(_) => (stripe.get() / self.region_stripes, stripe.get() % self.region_stripes),
             Kind::Regions(_) => {
                 let row = stripe.get() / groups;
                 (row / self.region_stripes * groups + stripe.get() % groups, row % self.region_stripes)
@@ -391,7 +388,7 @@ impl Layout {
     /// and the stripe at which the next regions begin.
     pub(crate) fn regions_beside(&self, stripe: Stripe) -> (std::ops::Range<u32>, u64) {
         let side_by_side = match self.kind {
-            Kind::Ruled(..) => 1,
+            Kind::Rows(_) => 1,
             Kind::Regions(_) => u64::from(self.groups),
         };
         let row = stripe.get() / (self.region_stripes * side_by_side);
@@ -408,7 +405,7 @@ impl Layout {
             return None;
         }
         let stripe = match self.kind {
-            Kind::Ruled(..) => u64::from(region.get()) * self.region_stripes + index,
+            Kind::Rows(_) => u64::from(region.get()) * self.region_stripes + index,
             Kind::Regions(_) => {
                 let (row, group) = (u64::from(region.get()) / groups, u64::from(region.get()) % groups);
                 (row * self.region_stripes + index) * groups + group
@@ -428,15 +425,15 @@ impl Layout {
     /// Stripes that show all ways in which units are placed; `None` if any units of a stripe are to
     /// be thought of as lost together.
     pub(crate) fn samples(&self) -> Option<impl Iterator<Item = Stripe>> {
-        let Kind::Ruled(rule, shape) = &self.kind else { return None };
-        let period = rule.period(*shape)? * u64::from(self.groups);
+        let Kind::Rows(placed) = &self.kind else { return None };
+        let period = placed.period()? * u64::from(self.groups);
         Some((0..period.min(self.stripes())).map(Stripe::new))
     }
 
     /// Stripes of `region` that show all ways in which its units are placed.
     pub(crate) fn samples_in(&self, region: Region) -> impl Iterator<Item = Stripe> {
         let period = match &self.kind {
-            Kind::Ruled(rule, shape) => rule.period(*shape).map(|period| period * u64::from(self.groups)),
+            Kind::Rows(placed) => placed.period().map(|period| period * u64::from(self.groups)),
             Kind::Regions(regions) => Some(regions.period()),
         };
         (0..period.unwrap_or(u64::MAX)).map_while(move |index| self.stripe_in(region, index))
@@ -466,6 +463,46 @@ const DIRTY_REGIONS: u64 = 16_384;
 /// The least data of a region of the write-intent bitmap (4 MiB), so that sequential writers mark
 /// few regions.
 const DIRTY_DATA: Sectors = Sectors::new(8_192);
+
+/// (Regions with a shape of their own are whole.)
+fn regions_of(stripes: u64, region_stripes: u64) -> u32 {
+    u32::try_from(stripes.div_ceil(region_stripes)).expect("regions are counted in 32 bits")
+}
+
+/// The sizes of a layout in rows.
+struct Rows {
+    shape: Shape,
+    data_units: u16,
+    check_units: u16,
+    region_stripes: u64,
+}
+
+impl Rows {
+    /// `None` for regions.
+    fn of(facts: &Facts, details: Details, request: LayoutRequest) -> Option<Rows> {
+        let unit = Sectors::new(request.unit);
+        let (positions, units) = match facts.room {
+            Room::Positions => details.positions.expect("a layout in cylinders is kept with them"),
+            Room::Units | Room::Logs => (0, 0),
+        };
+        let shape = Shape {
+            members: request.group_members.into(),
+            stripes: 0,
+            checks: details.checks.into(),
+            width: request.width.unwrap_or(0).into(),
+            cylinder: (positions.into(), units.into()),
+        };
+        let (data, checks, stripes) =
+            placed::counts(facts.placing, shape, Sectors::new(request.length) / unit)?;
+        let total = stripes * u64::from(request.groups);
+        Some(Rows {
+            shape: Shape { stripes, ..shape },
+            data_units: data as u16,
+            check_units: checks as u16,
+            region_stripes: dirty_granule(total, unit * data),
+        })
+    }
+}
 
 fn dirty_granule(stripes: u64, stripe_data: Sectors) -> u64 {
     let by_count = stripes.div_ceil(DIRTY_REGIONS);

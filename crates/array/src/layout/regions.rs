@@ -16,7 +16,7 @@
 use parlour_units::{Sectors, Unit};
 use serde::{Deserialize, Serialize};
 
-use super::rule::{Facts, Room, Stripes};
+use super::rule::{Facts, Placing, Room, Stripes};
 
 /// Regions, each with parity and a log. (They have a least number of members of their own, which
 /// depends on their sublogs.)
@@ -25,7 +25,7 @@ pub(super) const REGIONS: Facts = Facts {
     room: Room::Logs,
     least_placeable: 1,
     copies_are_far: false,
-    rule: None,
+    placing: Placing::Regions,
 };
 
 /// The sizes that define a group's regions; kept in the superblock.

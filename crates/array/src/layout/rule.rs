@@ -38,14 +38,31 @@ pub(super) struct Facts {
     pub(super) least_placeable: u16,
     /// Whether copies are in a later section of the members.
     pub(super) copies_are_far: bool,
-    /// The rule that places units; `None` for regions, which have [their own](super::Regions).
-    pub(super) rule: Option<&'static dyn Rule>,
+    /// What places units.
+    pub(super) placing: Placing,
+}
+
+/// What places the units of a layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Placing {
+    /// One rule for the whole member.
+    Rule(&'static dyn Rule),
+    /// Translates of bases, for stripes that are narrower than a group.
+    Declustered,
+    /// Regions, which have [a rule of their own](super::Regions).
+    Regions,
 }
 
 impl Facts {
     /// A layout with `stripes` and nothing else.
     pub(super) const fn new(stripes: Stripes, rule: &'static dyn Rule) -> Facts {
-        Facts { stripes, room: Room::Units, least_placeable: 1, copies_are_far: false, rule: Some(rule) }
+        Facts {
+            stripes,
+            room: Room::Units,
+            least_placeable: 1,
+            copies_are_far: false,
+            placing: Placing::Rule(rule),
+        }
     }
 }
 
@@ -58,6 +75,8 @@ pub(super) struct Shape {
     pub(super) stripes: u64,
     /// Check units of a stripe.
     pub(super) checks: u64,
+    /// Units of a stripe where it is narrower than the group; 0 elsewhere.
+    pub(super) width: u64,
     /// Positions of a cylinder, and units in it; 0 without cylinders.
     pub(super) cylinder: (u64, u64),
 }

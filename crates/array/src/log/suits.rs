@@ -109,6 +109,7 @@ pub(super) mod tests {
             checks: 1,
             members: 4,
             groups: 1,
+            width: None,
             unit: Sectors::new(16),
             block: BLOCK,
             member_length: Sectors::new(3 * 2_048),

@@ -404,6 +404,7 @@ mod tests {
             checks: 1,
             members: 5,
             groups: 1,
+            width: None,
             unit: Sectors::new(8),
             block: Sectors::new(1),
             member_length: Sectors::new(1 << 16),

@@ -151,7 +151,10 @@ impl Stripes {
             return;
         }
         if cx.still_standing(failures) || attempts > ATTEMPTS {
-            self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
+            match purpose == Purpose::Read && attempts <= ATTEMPTS && self.repair_more(cx, id, failures) {
+                true => self.replan(cx, id),
+                false => self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost)),
+            }
             return;
         }
         // A member that was failed for the error is gone: its sectors do not count as unreadable.

@@ -46,6 +46,7 @@ fn geometry(row: &NamedOrganization, consistency: Consistency) -> Geometry {
         checks,
         members: MEMBERS,
         groups: 1,
+        width: None,
         unit: Sectors::new(UNIT),
         block: Sectors::new(1),
         member_length: LENGTH,

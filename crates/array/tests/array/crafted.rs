@@ -19,6 +19,7 @@ fn creation(name: &str, members: u16, consistency: Consistency) -> Creation {
         checks: 1,
         members,
         groups: 1,
+        width: None,
         unit: Sectors::new(128),
         block: Sectors::new(8),
         member_length: MEMBER,

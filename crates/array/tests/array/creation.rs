@@ -11,6 +11,7 @@ fn creation(name: &str) -> Creation {
         checks: 1,
         members: 6,
         groups: 1,
+        width: None,
         unit: Sectors::new(128),
         block: Sectors::new(8),
         member_length: Sectors::new(1 << 21),
@@ -49,6 +50,29 @@ fn floating_is_refused_where_cylinders_are_not_known_or_do_not_fit() {
     let far_too_large = on(unit * 1_000, 60).expect_err("it does not fit");
     assert!(matches!(far_too_large, CreationError::MemberTooSmall(..)), "{far_too_large}");
     assert!(on(unit * 3, 4).expect("a possible array").stored().is_sound());
+}
+
+#[test]
+fn declustered_stripes_are_narrower_than_the_array_and_have_two_data_units() {
+    let raid6 = Creation { checks: 2, members: 12, ..creation("raid6") };
+    let layout = raid6.organization.layout.declustered().expect("its parity moves");
+    let organization = Organization { layout, ..raid6.organization };
+    let of_width =
+        |members, width| Geometry::create(&Creation { members, width, organization, ..raid6.clone() });
+    for width in [4, 10, 11] {
+        let geometry = of_width(12, Some(width)).expect("a possible array");
+        assert!(geometry.stored().is_sound());
+        assert_eq!((geometry.layout().width(), geometry.fault_tolerance()), (width, 2));
+    }
+    for width in [0, 3, 12, u16::MAX] {
+        let refused = of_width(12, Some(width)).expect_err("no such stripe");
+        assert_eq!(refused, CreationError::BadWidth { width, members: 12, least: 4, most: 11 });
+    }
+    assert_eq!(of_width(12, None).expect_err("no width"), CreationError::NoWidth);
+    let few = of_width(4, Some(4)).expect_err("too few members");
+    assert_eq!(few, CreationError::TooFewToDecluster { members: 4, checks: 2, least: 5 });
+    let rotated = Geometry::create(&Creation { width: Some(6), ..raid6 }).expect_err("its stripes are wide");
+    assert_eq!(rotated, CreationError::UselessWidth(6));
 }
 
 #[test]

@@ -71,6 +71,7 @@ impl Setup {
             checks: self.checks,
             members: self.members,
             groups: self.groups,
+            width: None,
             unit: Sectors::new(self.unit),
             block: Sectors::new(self.block),
             member_length: Sectors::new(self.member_length),

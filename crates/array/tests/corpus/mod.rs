@@ -152,6 +152,7 @@ impl Case {
             checks,
             members: self.members,
             groups: self.groups,
+            width: None,
             unit: Sectors::new(self.unit),
             block: Sectors::new(1),
             member_length: MEMBER,

@@ -1,7 +1,7 @@
 //! The arrays of which there are images, and the state in which each was left.
 
-use parlour_array::Tuning;
 use parlour_array::organization::{Consistency, NAMED};
+use parlour_array::{LogFlush, Tuning};
 use parlour_units::Slot;
 
 use crate::common::{SEED, Setup, World};
@@ -64,7 +64,10 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
 
 /// Short members, and segments that a few writes fill.
 fn small(setup: Setup) -> Setup {
-    Setup { member_length: 4 * 2_048, tuning: Tuning { session_records: 1 << 38, ..setup.tuning }, ..setup }
+    // A few records reach the logs.
+    let log_flush = Some(LogFlush::WhenFull);
+    let tuning = Tuning { session_records: 1 << 38, log_flush, ..setup.tuning };
+    Setup { member_length: 4 * 2_048, tuning, ..setup }
 }
 
 impl Scenario {

@@ -114,6 +114,7 @@ pub(crate) fn request(
         organization,
         checks: settings.checks(count)?,
         groups: settings.groups(),
+        width: settings.width,
         unit: settings.unit().bytes(),
         block: settings.block.map(Size::bytes),
         log: log.creation(organization.is_logged())?,

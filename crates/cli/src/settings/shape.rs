@@ -68,6 +68,7 @@ impl ShapeOptions {
             checks: self.organization.checks(members)?,
             members,
             groups: self.organization.groups(),
+            width: self.organization.width,
             unit: self.organization.unit().sectors(),
             block: size(self.organization.block, "4KiB"),
             member_length: size(self.member_size, "1GiB"),
@@ -87,6 +88,7 @@ impl ShapeOptions {
             || organization.copies.is_some()
             || organization.tolerance.is_some()
             || organization.groups.is_some()
+            || organization.width.is_some()
             || organization.unit.is_some()
             || organization.block.is_some()
             || organization.consistency.is_some()

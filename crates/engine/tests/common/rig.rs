@@ -36,6 +36,7 @@ pub(crate) fn request(named: &NamedOrganization, members: &[PathBuf]) -> CreateR
         organization: named.organization,
         checks: named.checks.of(members.len() as u16),
         groups: 1,
+        width: None,
         unit: Bytes::kib(16),
         block: None,
         log: LogCreation { segment: Some(Sectors::new(64)), ..LogCreation::default() },

@@ -408,6 +408,7 @@ impl Subject {
             checks: self.organization.checks.of(self.members),
             members: self.members,
             groups: 1,
+            width: None,
             unit: Sectors::new(UNIT * block),
             block: Sectors::new(block),
             member_length: self.member_length(),

@@ -24,9 +24,7 @@ impl Rig<'_> {
                 halted || self.status().counters.out_of_space
             }
             RequestError::NotFast => matches!(ask, Ask::Zero { fast_only: true, .. }),
-            RequestError::Lost => {
-                self.may_be_lost(*range, ask.is_durable()) || ask.changes() && self.may_be_stuck()
-            }
+            RequestError::Lost => self.may_be_lost(*range, *ask) || ask.changes() && self.may_be_stuck(),
             RequestError::ReadOnly
             | RequestError::Superseded
             | RequestError::BeyondEnd
@@ -40,12 +38,13 @@ impl Rig<'_> {
     /// stripes have lost nothing (docs/decisions/write-back.md, rule 11).
     fn may_be_stuck(&self) -> bool {
         let all = Range { at: 0, length: self.geometry.capacity().get() };
-        self.limits.beyond && self.geometry.writes_back() && self.may_be_lost(all, false)
+        self.limits.beyond && self.geometry.writes_back() && self.may_be_lost(all, Ask::Read)
     }
 
     /// Whether a request on these sectors may fail because one of its stripes has lost more than
-    /// the fault tolerance allows.
-    fn may_be_lost(&self, Range { at, length }: Range, durable: bool) -> bool {
+    /// the fault tolerance allows. A write may also fail because a member of its stripe had to be
+    /// kept, though it fails: what it should hold cannot be written.
+    fn may_be_lost(&self, Range { at, length }: Range, ask: Ask) -> bool {
         let (layout, defects) = (self.geometry.layout(), &self.defects);
         if defects.lost_any_of(at..at + length.max(1)) {
             return true;
@@ -58,9 +57,10 @@ impl Rig<'_> {
         // write fails.
         let hurt = gone + usize::from(gone > 0 && defects.has_read_errors());
         let tolerance = usize::from(self.geometry.fault_tolerance());
-        if layout.logs().is_some() && hurt > tolerance || durable && gone > tolerance {
+        if layout.logs().is_some() && hurt > tolerance || ask.is_durable() && gone > tolerance {
             return true;
         }
+        let kept = ask.changes() && gone > tolerance;
         let data = layout.stripe_data().get();
         let unsure = (defects.is_unsure() || self.is_unsynced()) && self.geometry.keeps_parity();
         (at / data..(at + length.max(1)).div_ceil(data)).map(Stripe::new).any(|stripe| {
@@ -73,7 +73,7 @@ impl Rig<'_> {
                 self.is_gone(slot) || defects.has_read_errors_in(self.disk_at(slot), &sectors)
             });
             let missing = missing.count();
-            missing > tolerance || unsure && missing > 0
+            missing > tolerance || (unsure || kept) && missing > 0
         })
     }
 

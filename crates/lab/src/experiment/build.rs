@@ -137,6 +137,7 @@ impl Setup {
             checks: self.array.checks(members)?,
             members,
             groups: self.array.groups(),
+            width: self.array.width,
             unit: self.array.unit().sectors(),
             block,
             member_length: length,

@@ -36,6 +36,7 @@ pub fn array(
         checks: settings.checks(members).map_err(EvidenceError::model)?,
         members,
         groups: settings.groups(),
+        width: settings.width,
         unit: settings.unit().sectors(),
         block: BLOCK,
         member_length: MEMBER,

@@ -42,6 +42,10 @@ pub struct OrganizationSettings {
     /// Parity groups side by side: 3 groups of 24 members are 3 × (7+1) [default: 1]
     #[arg(long, value_name = "COUNT")]
     pub groups: Option<u16>,
+    /// Decluster the parity (raid5, raid6): units of a stripe, less than the members of a group. A
+    /// failed member's work falls on all others, and its rebuild is faster [default: all members]
+    #[arg(long, value_name = "UNITS", conflicts_with = "rotation")]
+    pub width: Option<u16>,
     /// Stripe unit [default: 64KiB]
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<Size>,
@@ -112,6 +116,12 @@ pub enum SettingError {
     /// The organization's parity does not rotate.
     #[error("--rotation is for raid5 and raid6; {0} has one place for its parity, or none")]
     Rotation(&'static str),
+    /// The organization's parity is not declustered.
+    #[error("--width is for raid5 and raid6; {0} has stripes as wide as they can be, or none with parity")]
+    Width(&'static str),
+    /// Declustered parity does not rotate.
+    #[error("rotation and width say in two ways how parity moves over the members; give one of them")]
+    RotationAndWidth,
     /// The organization determines the number of copies itself.
     #[error("--copies is for raid01, raid10 and raid10-far, and not for {0}; --tolerance is for parity")]
     Copies(&'static str),
@@ -158,7 +168,14 @@ impl OrganizationSettings {
         // The command line says one of these two, or the file does.
         let either = self.copies.or(self.tolerance).is_some();
         let file = if either { Self { copies: None, tolerance: None, ..file } } else { file };
-        fill!(self, file, [organization, rotation, read, copies, tolerance, groups, unit, block, consistency])
+        // The same with these two.
+        let either = self.rotation.is_some() || self.width.is_some();
+        let file = if either { Self { rotation: None, width: None, ..file } } else { file };
+        fill!(
+            self,
+            file,
+            [organization, rotation, read, copies, tolerance, groups, width, unit, block, consistency]
+        )
     }
 
     /// Returns the organization: the row of the table, with the settings that differ from it.
@@ -171,6 +188,13 @@ impl OrganizationSettings {
         if let Some(rotation) = self.rotation {
             let rotated = organization.layout.rotated(rotation.into());
             organization.layout = rotated.ok_or(SettingError::Rotation(row.name))?;
+        }
+        if self.width.is_some() {
+            if self.rotation.is_some() {
+                return Err(SettingError::RotationAndWidth);
+            }
+            let declustered = organization.layout.declustered();
+            organization.layout = declustered.ok_or(SettingError::Width(row.name))?;
         }
         if let Some(read) = self.read {
             organization.read = read.into();
@@ -299,7 +323,10 @@ pub fn describe(stored: &StoredGeometry) -> String {
         Some(Rotation::RightSymmetric) => Some("right-symmetric"),
         Some(Rotation::Dedicated) | None => NAMED.iter().find(|row| row.name == name).map(|row| row.about),
     };
-    let about = about.map_or(String::new(), |about| format!(" ({about})"));
+    let about = match stored.layout.width {
+        Some(width) => format!(" (declustered: stripes of {width} units)"),
+        None => about.map_or(String::new(), |about| format!(" ({about})")),
+    };
     let usual =
         NAMED.iter().find(|row| row.name == name).map(|row| row.checks.of(stored.layout.group_members));
     let checks = match (stored.organization.keeps_parity(), stored.checks) {

@@ -48,6 +48,7 @@ pub fn geometry(organization: &str, members: u16, length: Sectors) -> Geometry {
         checks,
         members,
         groups: 1,
+        width: None,
         unit: Sectors::new(64),
         block: BLOCK,
         member_length: length,

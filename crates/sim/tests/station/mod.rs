@@ -28,6 +28,7 @@ pub(crate) fn station(service: Delay, units: u16, seed: u64) -> World {
         checks: row.checks.of(1),
         members: 1,
         groups: 1,
+        width: None,
         unit: Sectors::new(128),
         block: BLOCK,
         member_length: length,

@@ -1,0 +1,255 @@
+//! Declustered parity: stripes are narrower than the array, so that a failed member's work falls
+//! on all others (Holland and Gibson 1992). `docs/decisions/declustering.md` explains the choices.
+//!
+//! Members are the elements of a group. A *base* is a set of as many members as a stripe has units.
+//! All of its translates, one for each element, are stripes: a *set* of as many stripes as there
+//! are members. In a set each member holds each unit exactly once; so each is as many rows of all
+//! members as a stripe has units. Over the sets of a *period*, any two members are together in the
+//! same number of stripes, or nearly.
+//!
+//! All of this is part of the format: a change moves the data of arrays that exist.
+
+use std::sync::Arc;
+
+use super::drawn;
+use super::field::Field;
+use super::rule::{Facts, Placing, Room, Stripes};
+
+/// Parity is declustered.
+pub(super) const DECLUSTERED: Facts = Facts {
+    stripes: Stripes::ManyDataUnits,
+    room: Room::Units,
+    least_placeable: 3,
+    copies_are_far: false,
+    placing: Placing::Declustered,
+};
+
+/// The number of stripes on `members` of `rows` units each: whole sets.
+pub(super) fn stripes(members: u64, width: u64, rows: u64) -> u64 {
+    rows / width * members
+}
+
+/// Where units are placed.
+#[derive(Clone, Debug)]
+pub(super) struct Declustered {
+    members: usize,
+    width: usize,
+    group: Group,
+    sets: Arc<[Set]>,
+}
+
+/// A base and its translates.
+#[derive(Clone, Debug)]
+struct Set {
+    /// The member of each unit in the translate by zero.
+    base: Vec<u8>,
+    /// By stripe: by which element the base is translated.
+    shifts: Vec<u8>,
+    /// The inverse: by element, the stripe.
+    turns: Vec<u8>,
+}
+
+impl Declustered {
+    /// Stripes of `width` units, `data` of them data units, over `members`.
+    pub(super) fn new(members: u64, width: u64, data: u64) -> Declustered {
+        let (members, width) = (members as usize, width as usize);
+        let steps = steps(members, data as usize);
+        let (group, sets) = match Field::of(members) {
+            Some(field) => of_field(&field, width, &steps),
+            None => {
+                let set = |base| Set::new(base, steps.clone());
+                (
+                    Group { radix: members, digits: 1 },
+                    drawn::bases(members, width).into_iter().map(set).collect(),
+                )
+            }
+        };
+        Declustered { members, width, group, sets }
+    }
+
+    /// The number of stripes after which units are placed on the same members again.
+    pub(super) fn period(&self) -> u64 {
+        (self.sets.len() * self.members) as u64
+    }
+
+    /// The member and row of `unit` of `stripe`. On each member, rows have the order of stripes.
+    pub(super) fn locate(&self, stripe: u64, unit: u64) -> (u64, u64) {
+        let (number, turn) = (stripe / self.members as u64, (stripe % self.members as u64) as usize);
+        let set = self.set(number);
+        let member = self.group.add(set.base[unit as usize].into(), set.shifts[turn].into());
+        let before = self.turns_on(set, member).filter(|(other, _)| *other < turn).count();
+        (member as u64, number * self.width as u64 + before as u64)
+    }
+
+    /// The stripe and unit at `row` of `member`: the inverse of [`Declustered::locate`].
+    pub(super) fn occupant(&self, member: u64, row: u64) -> (u64, u64) {
+        let (number, before) = (row / self.width as u64, (row % self.width as u64) as usize);
+        let mut turns: Vec<(usize, usize)> = self.turns_on(self.set(number), member as usize).collect();
+        let (_, (turn, unit), _) = turns.select_nth_unstable(before);
+        (number * self.members as u64 + *turn as u64, *unit as u64)
+    }
+
+    /// The set with this number, counted over all periods.
+    fn set(&self, number: u64) -> &Set {
+        &self.sets[(number % self.sets.len() as u64) as usize]
+    }
+
+    /// For each unit, the stripe of `set` whose unit `member` holds.
+    fn turns_on(&self, set: &Set, member: usize) -> impl Iterator<Item = (usize, usize)> {
+        let shift = move |start: &u8| self.group.subtract(member, usize::from(*start));
+        set.base.iter().map(move |start| usize::from(set.turns[shift(start)])).zip(0..)
+    }
+}
+
+impl Set {
+    fn new(base: Vec<u8>, shifts: Vec<u8>) -> Set {
+        let mut turns = vec![0; shifts.len()];
+        (0..).zip(&shifts).for_each(|(turn, shift)| turns[usize::from(*shift)] = turn);
+        Set { base, shifts, turns }
+    }
+}
+
+/// The order in which a base is translated: in steps of the data units of a stripe, or a little
+/// more, so that successive data units are on different members for as long as possible.
+fn steps(members: usize, data: usize) -> Vec<u8> {
+    let step = (data..).find(|step| gcd(*step, members) == 1).expect("a prime above them is coprime");
+    (0..members).map(|turn| (turn * step % members) as u8).collect()
+}
+
+/// The first elements of the field, multiplied by each element: then each difference of two
+/// elements appears equally often. As a difference and its negative are those of the same two
+/// members, half of the multipliers are enough where these two are not the same.
+fn of_field(field: &Field, width: usize, steps: &[u8]) -> (Group, Arc<[Set]>) {
+    let multipliers = if field.radix() == 2 { field.size() - 1 } else { (field.size() - 1) / 2 };
+    let set = |power: usize| {
+        let times = |element: usize| field.times_power(element, power) as u8;
+        let base = (0..width).map(times).collect();
+        Set::new(base, steps.iter().map(|step| times(usize::from(*step))).collect())
+    };
+    let group = Group { radix: field.radix(), digits: field.digits() };
+    (group, (0..multipliers).map(set).collect())
+}
+
+/// Numbers below `radix ^ digits`, which are added digit by digit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group {
+    pub(super) radix: usize,
+    pub(super) digits: u32,
+}
+
+impl Group {
+    pub(super) fn add(self, a: usize, b: usize) -> usize {
+        self.by_digit(a, b, |a, b| a + b)
+    }
+
+    fn subtract(self, a: usize, b: usize) -> usize {
+        self.by_digit(a, b, |a, b| a + self.radix - b)
+    }
+
+    fn by_digit(self, a: usize, b: usize, of: impl Fn(usize, usize) -> usize) -> usize {
+        let scales = (0..self.digits).map(|digit| self.radix.pow(digit));
+        scales.map(|scale| of(a / scale % self.radix, b / scale % self.radix) % self.radix * scale).sum()
+    }
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many stripes of a period each two members share: the least and the greatest number.
+    fn shared(layout: &Declustered) -> (u64, u64) {
+        let members = layout.members;
+        let mut shared = vec![0; members * members];
+        for stripe in 0..layout.period() {
+            let of: Vec<u64> = (0..layout.width as u64).map(|unit| layout.locate(stripe, unit).0).collect();
+            for one in &of {
+                of.iter().for_each(|other| shared[*one as usize * members + *other as usize] += 1);
+            }
+        }
+        let pairs = (0..members).flat_map(|one| (0..one).map(move |other| one * members + other));
+        let counts: Vec<u64> = pairs.map(|pair| shared[pair]).collect();
+        (*counts.iter().min().expect("pairs"), *counts.iter().max().expect("pairs"))
+    }
+
+    fn of(members: usize, width: usize) -> Declustered {
+        Declustered::new(members as u64, width as u64, width as u64 - 1)
+    }
+
+    /// A change of this number means that arrays that exist are read wrongly.
+    #[test]
+    fn units_are_where_they_were_when_arrays_were_created() {
+        let mut digest = 0u64;
+        for (members, width) in [(5, 3), (9, 6), (12, 6), (16, 10), (24, 10), (25, 7), (60, 6), (63, 31)] {
+            let layout = of(members, width);
+            for stripe in 0..layout.period() + 1 {
+                for unit in 0..width as u64 {
+                    let (member, row) = layout.locate(stripe, unit);
+                    digest = (digest ^ (row << 8 | member)).wrapping_mul(0x0100_0000_01b3).rotate_left(5);
+                }
+            }
+        }
+        assert_eq!(digest, 0x8c6e_4692_f2dc_9157);
+    }
+
+    #[test]
+    fn each_member_holds_each_unit_once_in_a_set() {
+        for (members, width) in [(5, 3), (12, 6), (16, 10), (27, 8)] {
+            let layout = of(members, width);
+            for set in 0..layout.period() / members as u64 + 1 {
+                let stripes = set * members as u64..(set + 1) * members as u64;
+                for unit in 0..width as u64 {
+                    let mut on: Vec<u64> =
+                        stripes.clone().map(|stripe| layout.locate(stripe, unit).0).collect();
+                    on.sort_unstable();
+                    assert_eq!(on, (0..members as u64).collect::<Vec<u64>>());
+                }
+            }
+        }
+    }
+
+    /// Holland and Gibson's sixth criterion, where the number of members is a prime.
+    #[test]
+    fn as_many_data_units_in_a_row_as_there_are_members_are_on_all_of_them() {
+        for (members, width) in [(7, 4), (11, 6), (13, 4), (23, 10)] {
+            let (layout, data) = (of(members, width), width as u64 - 1);
+            for first in 0..layout.period() / members as u64 {
+                // (Within a set; between sets there are fewer.)
+                let from = first * members as u64 * data;
+                let on = |number: u64| layout.locate(number / data, number % data).0;
+                for start in from..from + (data - 1) * members as u64 {
+                    let mut on: Vec<u64> = (start..start + members as u64).map(on).collect();
+                    on.sort_unstable();
+                    on.dedup();
+                    assert_eq!(on.len(), members, "{members} members, width {width}, from {start}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn where_members_are_a_power_of_a_prime_any_two_share_the_same_number_of_stripes() {
+        for members in [4, 5, 7, 8, 9, 11, 13, 16, 17, 25, 27, 31, 32] {
+            for width in [3, members / 2, members - 1].into_iter().filter(|width| *width >= 3) {
+                let (least, most) = shared(&of(members, width));
+                assert_eq!(least, most, "{members} members, width {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn elsewhere_any_two_share_nearly_the_same_number_of_stripes() {
+        for members in [6, 10, 12, 14, 15, 18, 20, 21, 22, 24, 26, 28, 30, 33, 36, 40, 48, 60, 63] {
+            for width in [3, 4, 5, 8, 10, members / 2, members - 1] {
+                if (3..members).contains(&width) {
+                    let (least, most) = shared(&of(members, width));
+                    let spread = (most - least) as f64 / least as f64;
+                    assert!(spread <= 0.035, "{members} members, width {width}: {least} to {most}");
+                }
+            }
+        }
+    }
+}

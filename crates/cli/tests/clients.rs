@@ -329,6 +329,14 @@ mod with_two_members_failed {
     mod raid6 {
         clients!(RAID6, Degraded);
     }
+    mod declustered_12 {
+        clients!(DECLUSTERED_12, Degraded);
+    }
+}
+
+#[test]
+fn fio_verifies_what_it_wrote_to_24_members() {
+    fio_verifies_what_it_wrote_at_random(tools::DECLUSTERED_24, State::Healthy);
 }
 
 #[test]

@@ -13,7 +13,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tools::{
-    Array, PARITY_LOGGING, PYTHON, RAID5, RAID10, Random, Row, Talker, demand, is_root, succeed, tool, until,
+    Array, DECLUSTERED_12, DECLUSTERED_24, PARITY_LOGGING, PYTHON, RAID5, RAID6, RAID10, Random, Row, Talker,
+    demand, is_root, succeed, tool, until,
 };
 
 const MEBIBYTES: u64 = 128;
@@ -23,8 +24,8 @@ const DIRECTORIES: usize = 42;
 const SUBDIRECTORIES: usize = 5;
 const FILES: usize = 50;
 
-/// The member that is lost.
-const LOST: usize = 1;
+/// The members that are lost: the first of them, or both.
+const LOST: [usize; 2] = [1, 4];
 
 /// Copies one directory after the other, flushes each to the disk, and prints a line for it. Then
 /// continues to write until it is told to end, so that all further events happen while it writes.
@@ -184,14 +185,17 @@ enum Told {
     No,
 }
 
-/// Removes a member.
-fn lose(array: &Array, told: Told) {
+/// Removes members, all at once.
+fn lose(array: &Array, told: Told, lost: &[usize]) {
     if told == Told::Yes {
-        array.fail(LOST);
+        lost.iter().for_each(|place| array.fail(*place));
     }
-    let path = array.bench.path(&format!("member{LOST}"));
-    OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(0)).expect("it is truncated");
-    let status = array.until("the member is excluded", |status| Array::state(status, LOST) == "failed");
+    for place in lost {
+        let path = array.bench.path(&format!("member{place}"));
+        OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(0)).expect("it is truncated");
+    }
+    let failed = |status: &Value| lost.iter().all(|place| Array::state(status, *place) == "failed");
+    let status = array.until("the members are excluded", failed);
     assert_eq!(status["lost"], false, "{status}");
     let text = array.bench.succeed("status .");
     assert!(text.contains("state: degraded"), "{text}");
@@ -205,6 +209,7 @@ fn no_file_is_lost(row: Row, told: Told) {
     if !is_root("a file system keeps its files when a member is lost") {
         return;
     }
+    let lost = if row.name == "raid6" { &LOST[..] } else { &LOST[..1] };
     let mut array = Array::new(row, MEBIBYTES, "", "");
     make_tree(&array);
     let mut attached = Attached::new(&array);
@@ -214,11 +219,13 @@ fn no_file_is_lost(row: Row, told: Told) {
     // If the test fails, this process is dropped before the file system that it writes to.
     let mut copy = Talker::start(tool(&array.bench, "sh").args(["-c", COPY]));
     copy.hear(DIRECTORIES / 3);
-    lose(&array, told);
+    lose(&array, told, lost);
     copy.hear(DIRECTORIES / 6);
     let before = written(&array.status());
-    array.bench.files("fresh", MEBIBYTES);
-    array.bench.succeed(&format!("replace {LOST} fresh -a ."));
+    for place in lost {
+        array.bench.files(&format!("fresh{place}"), MEBIBYTES);
+        array.bench.succeed(&format!("replace {place} fresh{place} -a ."));
+    }
     array.until_whole();
     copy.hear(DIRECTORIES - DIRECTORIES / 3 - DIRECTORIES / 6);
     array.until("writing goes on", |status| written(status) > before);
@@ -228,10 +235,10 @@ fn no_file_is_lost(row: Row, told: Told) {
     attached.detach();
     verify_from_disk(&array);
     array.assert_consistent();
-    // The rebuilt data is read when another member fails, also after a restart of the server.
+    // The rebuilt data is read when other members fail, also after a restart of the server.
     array.stop();
     array.serve("");
-    array.fail(LOST - 1);
+    lost.iter().for_each(|place| array.fail(place - 1));
     verify_from_disk(&array);
     array.close();
 }
@@ -249,6 +256,21 @@ fn files_on_a_raid5_outlive_a_member_that_was_failed() {
 #[test]
 fn files_on_a_raid10_outlive_a_member_that_was_failed() {
     no_file_is_lost(RAID10, Told::Yes);
+}
+
+#[test]
+fn files_on_12_members_outlive_two_that_were_failed() {
+    no_file_is_lost(DECLUSTERED_12, Told::Yes);
+}
+
+#[test]
+fn files_on_24_members_outlive_two_that_go_unannounced() {
+    no_file_is_lost(DECLUSTERED_24, Told::No);
+}
+
+#[test]
+fn files_on_a_raid6_outlive_two_members_that_go_unannounced() {
+    no_file_is_lost(RAID6, Told::No);
 }
 
 #[test]

@@ -1,17 +1,36 @@
-//! Layout × code × check units × update × read: each combination passes the corpus's random
-//! requests, or is refused with its reason.
+//! Layout × code × check units × update × read × consistency × when writes are acknowledged: each
+//! combination passes the corpus's random requests, or is refused with its reason.
 
 use std::collections::BTreeMap;
 
-use parlour_array::Geometry;
+use parlour_array::{Geometry, LogCreation};
+use parlour_units::Sectors;
 
 use crate::common::{Random, SEED, Setup, World, payload};
-use parlour_array::organization::{Code, LayoutChoice, Organization, ReadChoice, Update};
+use parlour_array::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
+
+/// What a crash may cost, and when writes are acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Safety {
+    Bitmap,
+    WriteThrough,
+    WriteBack,
+}
 
 /// An array with so many check units in each stripe.
-fn setup(organization: Organization, checks: u16) -> Setup {
-    let members = if organization.keeps_copies() { (checks + 1) * 2 } else { 3 + checks };
-    Setup { organization, checks, members, ..Setup::named("raid5", members) }
+fn setup(organization: Organization, checks: u16, safety: Safety) -> Setup {
+    // (Logged parity has a copy of each log on a member of its own.)
+    let members = match organization {
+        copied if copied.keeps_copies() => (checks + 1) * 2,
+        logged if logged.is_logged() => 3 + checks * 2,
+        _ => 3 + checks,
+    };
+    let width = organization.layout.is_declustered().then_some(checks + 2);
+    let usual = Setup::named("raid5", members);
+    let writes = if safety == Safety::WriteBack { Sectors::new(1_024) } else { Sectors::ZERO };
+    let consistency = if safety == Safety::Bitmap { Consistency::Bitmap } else { Consistency::Journal };
+    let log = LogCreation { writes: Some(writes), ..usual.log };
+    Setup { organization, checks, members, width, consistency, log, ..usual }
 }
 
 /// Writes and reads at random, kills as many members as may be lost, one after the other, and reads
@@ -52,8 +71,10 @@ fn each_combination_passes_or_is_refused_with_its_reason() {
             for update in Update::ALL {
                 for read in ReadChoice::ALL {
                     let organization = Organization { layout, code, update, read };
-                    for checks in checks.clone() {
-                        let setup = setup(organization, checks);
+                    let safeties = [Safety::Bitmap, Safety::WriteThrough, Safety::WriteBack];
+                    let each = checks.clone().flat_map(|checks| safeties.map(|safety| (checks, safety)));
+                    for (checks, safety) in each {
+                        let setup = setup(organization, checks, safety);
                         match Geometry::create_on(&setup.creation(), setup.cylinder) {
                             Ok(_) => {
                                 passes(&setup);
@@ -67,12 +88,13 @@ fn each_combination_passes_or_is_refused_with_its_reason() {
         }
     }
     let all = LayoutChoice::ALL.len() * Code::ALL.len() * Update::ALL.len() * ReadChoice::ALL.len();
-    let all = all * checks.count();
+    let all = all * checks.count() * 3;
     println!("{passed} of {all} combinations pass; the others are refused:");
     for (reason, count) in &refused {
         println!("{count:5}  {reason}");
     }
     assert_eq!(passed + refused.values().sum::<u32>(), all as u32);
-    let least = 2 + 3 * 5 * 4 + 6 * 4 + 1 + 1;
-    assert!(passed >= least, "without redundancy, copies, parity in place, logged, floating");
+    // Without redundancy, copies, floating; in place over rotations, declustered and regions; logged.
+    let least = 2 + 3 * 5 * 4 + 1 + (5 + 1 + 1) * 4 * 3 + 4 * 3;
+    assert!(passed >= least, "{passed} of {least}");
 }

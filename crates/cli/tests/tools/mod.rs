@@ -147,10 +147,12 @@ pub(crate) struct Row {
     pub(crate) members: u16,
     /// Whether a member may fail.
     pub(crate) redundant: bool,
+    /// Units of a stripe, where it is declustered.
+    pub(crate) width: Option<u16>,
 }
 
 const fn row(name: &'static str, members: u16, redundant: bool) -> Row {
-    Row { name, members, redundant }
+    Row { name, members, redundant, width: None }
 }
 
 pub(crate) const SIMPLE: Row = row("simple", 3, false);
@@ -163,6 +165,8 @@ pub(crate) const RAID10_FAR: Row = row("raid10-far", 4, true);
 pub(crate) const RAID4: Row = row("raid4", 4, true);
 pub(crate) const RAID5: Row = row("raid5", 5, true);
 pub(crate) const RAID6: Row = row("raid6", 5, true);
+pub(crate) const DECLUSTERED_12: Row = Row { width: Some(8), ..row("raid6", 12, true) };
+pub(crate) const DECLUSTERED_24: Row = Row { width: Some(10), ..row("raid6", 24, true) };
 pub(crate) const PARITY_LOGGING: Row = row("parity-logging", 5, true);
 
 /// An array that is served on a Unix socket.
@@ -180,8 +184,9 @@ impl Array {
     pub(crate) fn new(row: Row, mebibytes: u64, create: &str, serve: &str) -> Array {
         let bench = Workbench::new();
         let members: Vec<String> = (0..row.members).map(|place| format!("member{place}")).collect();
+        let width = row.width.map_or_else(String::new, |width| format!("--width {width}"));
         bench.succeed(&format!(
-            "create -o {} --size {mebibytes}MiB {create} {}",
+            "create -o {} {width} --size {mebibytes}MiB {create} {}",
             row.name,
             members.join(" ")
         ));

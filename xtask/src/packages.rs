@@ -57,7 +57,7 @@ enum Probe {
     PythonImportsNbd,
 }
 
-static TOOLS: [Tool; 24] = [
+static TOOLS: [Tool; 25] = [
     program("fio", "fio"),
     Tool { package: "fio", probe: Probe::FioSpeaksNbd },
     program("libnbd-bin", "nbdinfo"),
@@ -78,6 +78,7 @@ static TOOLS: [Tool; 24] = [
     program("mount", "losetup"),
     program("chromium", "chromium"),
     program("dmsetup", "dmsetup"),
+    program("mdadm", "mdadm"),
     program("nbd-client", "nbd-client"),
     Tool { package: "postgresql-15", probe: Probe::File("/usr/lib/postgresql/15/bin/pg_amcheck") },
     program("procps", "pkill"),

@@ -1,5 +1,5 @@
 //! Tests in the lab's kernel: arrays on device-mapper disks that hang, rot, lose writes or are
-//! slow, and arrays under the kernel's own NBD client.
+//! slow, arrays under the kernel's own NBD client, and Linux's own arrays beside ours.
 
 mod common;
 mod lab;
@@ -10,9 +10,10 @@ use std::fs;
 use lab::database::Database;
 use lab::disk::Kind;
 use lab::farm::{Farm, ended_well};
-use lab::in_lab;
+use lab::host::Client;
+use lab::{in_lab, md};
 use serde_json::Value;
-use tools::{Array, PARITY_LOGGING, Random, succeed, tool};
+use tools::{Array, PARITY_LOGGING, RAID6, Random, json, succeed, tool};
 
 /// The faulty member.
 const BAD: usize = 2;
@@ -22,6 +23,8 @@ const MEMBERS: usize = 5;
 const SOME: u64 = 100;
 /// The size of the members under a database.
 const DATABASE_MEBIBYTES: u64 = 128;
+/// The size of the members of a RAID 6 that is compared with Linux's.
+const RAID6_MEBIBYTES: u64 = 16;
 /// The number of times that the server under a database is killed.
 const KILLS: usize = 3;
 
@@ -242,6 +245,58 @@ fn a_file_system_on_the_kernels_nbd_client_outlives_a_member() {
         run("umount", "mount");
         run("nbd-client", "-d /dev/nbd0");
         farm.stop();
+    });
+}
+
+/// Writes all of a RAID 6, first whole stripes and then single blocks, and returns what it then
+/// reads as, what its members hold, and where their data starts.
+fn written_raid6(options: &str) -> (Vec<u8>, Vec<Vec<u8>>, usize) {
+    let mut array = Array::new(RAID6, RAID6_MEBIBYTES, options, "");
+    let mut client = Client::connect(&array.bench.path("nbd.sock"));
+    let mut random = Random::new(6);
+    let mut data = random.bytes(array.capacity() as usize);
+    for (number, part) in data.chunks(1 << 20).enumerate() {
+        assert_eq!(client.write((number << 20) as u64, part), Ok(()));
+    }
+    for _ in 0..200 {
+        let at = random.next() as usize % (data.len() >> 12) << 12;
+        let block = random.bytes(1 << 12);
+        assert_eq!(client.write(at as u64, &block), Ok(()));
+        data[at..at + block.len()].copy_from_slice(&block);
+    }
+    assert_eq!(client.flush(), Ok(()));
+    drop(client);
+    array.stop();
+    let members = (0..RAID6.members).map(|slot| fs::read(array.bench.path(&format!("member{slot}"))));
+    let members = members.map(|content| content.expect("a member")).collect();
+    let layout = json(&array.bench.succeed("layout --json member0 member1 member2 member3 member4"));
+    let start = layout["data_start"].as_u64().expect("it is told") as usize;
+    (data, members, start)
+}
+
+/// Each unit, P and Q are where Linux puts them, and the same bytes. (With the asymmetric rotations
+/// Linux numbers data units for Q from the unit after it on, and we number them as hosts do.)
+#[test]
+fn a_raid6_has_the_bytes_that_linux_md_writes() {
+    in_lab(|| {
+        const UNIT: usize = 64 << 10;
+        for rotation in ["left-symmetric", "right-symmetric"] {
+            for consistency in ["bitmap", "journal"] {
+                let options = format!("--rotation {rotation} --consistency {consistency}");
+                let (data, ours, start) = written_raid6(&options);
+                let stripes = data.len() / (UNIT * usize::from(RAID6.members - 2));
+                let theirs =
+                    md::members_of_raid6(rotation, usize::from(RAID6.members), RAID6_MEBIBYTES, &data);
+                for stripe in 0..stripes {
+                    for (slot, (ours, theirs)) in ours.iter().zip(&theirs).enumerate() {
+                        let at = stripe * UNIT;
+                        let same = ours[start + at..start + at + UNIT] == theirs[at..at + UNIT];
+                        assert!(same, "{options}: stripe {stripe}, member {slot}");
+                    }
+                }
+                println!("{options}: {stripes} stripes have the same bytes");
+            }
+        }
     });
 }
 

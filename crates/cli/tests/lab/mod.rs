@@ -8,6 +8,7 @@ pub(crate) mod database;
 pub(crate) mod disk;
 pub(crate) mod farm;
 pub(crate) mod host;
+pub(crate) mod md;
 
 use std::process::{Command, Stdio};
 

@@ -94,7 +94,7 @@ pub(crate) struct EngineArguments {
     #[command(flatten)]
     places: Places,
     /// Only these targets (names as in the table)
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_name = "NAME")]
     targets: Vec<String>,
 }
 

@@ -120,6 +120,9 @@ impl Target {
             Target::Parlour(Array::new("raid10", 4, 384)),
             Target::Parlour(Array::new("raid4", 5, 192)),
             Target::Parlour(Array::new("raid5", 5, 192)),
+            Target::Parlour(Array::new("raid5", 5, 192).with("journal", &["--consistency", "journal"])),
+            Target::Parlour(Array::new("raid6", 6, 192)),
+            Target::Parlour(Array::new("raid6", 6, 192).with("bitmap", &["--consistency", "bitmap"])),
         ];
         if rustix::process::geteuid().is_root() {
             all.push(Target::Btrfs("raid1", 2, 1_024));
@@ -242,7 +245,9 @@ impl Served {
 
     /// The smallest number of reintegrations of any region of the parity log; `None` without a log.
     pub(super) fn least_reintegrations(&self) -> Option<u64> {
-        self.status()?["log"]["least_reintegrations"].as_u64()
+        // (Arrays that record updates and have no logs tell zero.)
+        let status = self.status().filter(|status| status["organization"] == "parity-logging")?;
+        status["log"]["least_reintegrations"].as_u64()
     }
 
     fn status(&self) -> Option<Value> {

@@ -1,6 +1,6 @@
 //! Creating an array's metadata, and opening an array from it.
 
-use parlour_units::{Instant, Region, Sector, Sectors, Slot, Unit};
+use parlour_units::{Instant, Region, Sector, Sectors, Slot};
 
 use crate::array::Array;
 use crate::assembly::{Assembly, AssemblyError};
@@ -273,11 +273,8 @@ fn trust(assembly: &Assembly, force: bool, map: &mut StoredBitmap) -> Result<boo
 
 /// Whether each check unit of `region` that is not `gone` is needed to compute data that is.
 fn fits_by_definition(geometry: &Geometry, gone: &[Slot], region: Region) -> bool {
-    let layout = geometry.layout();
-    layout.samples_in(region).all(|stripe| {
-        let is_gone = |unit: &Unit| gone.contains(&layout.locate(stripe, *unit).slot);
-        geometry.code().spare_checks(layout.units().filter(is_gone).collect()).is_empty()
-    })
+    let (samples, gone) = (geometry.layout().samples_in(region), |slot| gone.contains(&slot));
+    geometry.all_lose(samples, gone, |units| geometry.code().spare_checks(units).is_empty())
 }
 
 /// The superblocks of a new session.

@@ -259,7 +259,7 @@ fn written_raid6(options: &str) -> (Vec<u8>, Vec<Vec<u8>>, usize) {
         assert_eq!(client.write((number << 20) as u64, part), Ok(()));
     }
     for _ in 0..200 {
-        let at = random.next() as usize % (data.len() >> 12) << 12;
+        let at = (random.next() as usize % (data.len() >> 12)) << 12;
         let block = random.bytes(1 << 12);
         assert_eq!(client.write(at as u64, &block), Ok(()));
         data[at..at + block.len()].copy_from_slice(&block);

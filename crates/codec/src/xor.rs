@@ -87,8 +87,8 @@ const GROUP: usize = 4;
 /// pass would then take longer than what registers cost.
 const SHORT_GROUP: usize = 8;
 
-/// The bytes that one step of the inner loop holds in registers: four vectors of AVX-512, or eight of
-/// AVX2.
+/// The bytes that one step of the inner loop holds in registers: four vectors of AVX-512, or eight
+/// of AVX2.
 const BLOCK: usize = 256;
 
 /// Combines `sources` into `dst`, with the widest instructions that the processor has.

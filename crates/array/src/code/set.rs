@@ -3,7 +3,7 @@
 use parlour_units::Unit;
 
 /// A set of a stripe's units.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct UnitSet(u64);
 
 impl UnitSet {

@@ -14,9 +14,11 @@ mod sound;
 mod stored;
 mod wishes;
 
+use std::collections::BTreeSet;
+
 use parlour_units::{Region, Sector, Sectors, Slot, Stripe, Unit};
 
-use crate::code::Table;
+use crate::code::{Table, UnitSet};
 use crate::format::commit_entry::CommitPart;
 use crate::layout::Layout;
 use crate::log::Lane;
@@ -168,12 +170,24 @@ impl Geometry {
         if slots().all(|slot| lost_beside(slot) <= usize::from(self.fault_tolerance())) {
             return true;
         }
-        let units = |stripe: Stripe| {
+        let Some(samples) = self.layout.samples() else { return false };
+        self.all_lose(samples, lost, |units| self.code.recovers(units))
+    }
+
+    /// Whether `holds` is true of what each of these stripes loses with the slots that are `lost`.
+    pub(crate) fn all_lose(
+        &self,
+        mut stripes: impl Iterator<Item = Stripe>,
+        lost: impl Fn(Slot) -> bool,
+        holds: impl Fn(UnitSet) -> bool,
+    ) -> bool {
+        // Most stripes lose the same units as others.
+        let mut known = BTreeSet::new();
+        stripes.all(|stripe| {
             let gone = |unit: &Unit| lost(self.layout.locate(stripe, *unit).slot);
-            self.layout.units().filter(gone).collect()
-        };
-        let samples = self.layout.samples();
-        samples.is_some_and(|mut samples| samples.all(|stripe| self.code.recovers(units(stripe))))
+            let units = self.layout.units().filter(gone).collect();
+            !known.insert(units) || holds(units)
+        })
     }
 
     /// The data units from which a check unit of a stripe is computed, each with its coefficient

@@ -107,7 +107,7 @@ impl Numbers {
     }
 
     fn below(&mut self, end: usize) -> usize {
-        ((self.next() >> 32) * end as u64 >> 32) as usize
+        (((self.next() >> 32) * end as u64) >> 32) as usize
     }
 
     fn shuffled(&mut self, count: usize) -> Vec<usize> {

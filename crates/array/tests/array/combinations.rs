@@ -94,7 +94,8 @@ fn each_combination_passes_or_is_refused_with_its_reason() {
         println!("{count:5}  {reason}");
     }
     assert_eq!(passed + refused.values().sum::<u32>(), all as u32);
-    // Without redundancy, copies, floating; in place over rotations, declustered and regions; logged.
+    // Without redundancy, copies, floating; in place over rotations, declustered and regions;
+    // logged.
     let least = 2 + 3 * 5 * 4 + 1 + (5 + 1 + 1) * 4 * 3 + 4 * 3;
     assert!(passed >= least, "{passed} of {least}");
 }

@@ -14,7 +14,7 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
         }
         Event::MemberKept { slot } => format!(
             "{} answers with errors ({}), and is kept because nothing can take over what it holds: what \
-             cannot be read there is lost",
+             cannot be read there, or computed from the rest of its stripe, is lost",
             member_in(*slot, roster),
             last_failure(*slot, roster)
         ),

@@ -170,7 +170,9 @@ impl Geometry {
         if slots().all(|slot| lost_beside(slot) <= usize::from(self.fault_tolerance())) {
             return true;
         }
-        let Some(samples) = self.layout.samples() else { return false };
+        // Entries of the commit log stand on one member more than the tolerance, so they may stand
+        // on these alone.
+        let Some(samples) = self.layout.samples().filter(|_| !self.is_journaled()) else { return false };
         self.all_lose(samples, lost, |units| self.code.recovers(units))
     }
 
@@ -426,5 +428,45 @@ impl StoredGeometry {
     /// The usual name of the organization.
     pub fn organization_name(&self) -> &'static str {
         self.organization.name(self.checks, self.layout.group_members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A journal's entries stand on one member more than may be lost: three absent members may be
+    /// all that holds the newest ones, though no stripe has units on all three.
+    #[test]
+    fn with_a_journal_no_array_survives_more_losses_than_its_tolerance() {
+        for consistency in [Consistency::Bitmap, Consistency::Journal] {
+            let raid6 = Organization::named("raid6").expect("a known organization").organization;
+            let layout = raid6.layout.declustered().expect("its parity moves");
+            let wishes = Creation {
+                organization: Organization { layout, ..raid6 },
+                checks: 2,
+                members: 24,
+                groups: 1,
+                width: Some(4),
+                unit: Sectors::new(8),
+                block: Sectors::new(8),
+                member_length: Sectors::new(21 * 2_048),
+                log: LogCreation::default(),
+                consistency,
+            };
+            let geometry = Geometry::create(&wishes).expect("a possible array");
+            let layout = geometry.layout();
+            let stripes = 0..layout.stripes();
+            let on = |stripe| layout.units().map(move |unit| layout.locate(Stripe::new(stripe), unit).slot);
+            let together = |slots: [u16; 3]| {
+                stripes.clone().any(|stripe| {
+                    let held: Vec<Slot> = on(stripe).collect();
+                    slots.iter().all(|slot| held.contains(&Slot::new(*slot)))
+                })
+            };
+            let apart = (2..24).find(|third| !together([0, 1, *third])).expect("a triple without a stripe");
+            let lost = [0, 1, apart].map(Slot::new);
+            assert_eq!(geometry.survives(|slot| lost.contains(&slot)), consistency == Consistency::Bitmap);
+        }
     }
 }

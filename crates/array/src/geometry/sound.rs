@@ -79,7 +79,7 @@ impl StoredGeometry {
         let layout = self.organization.layout;
         require(members >= layout.least_placeable(self.checks), "members of a group")?;
         require(self.layout.width.is_some() == layout.is_declustered(), "width of a stripe")?;
-        let width = self.layout.width.is_none_or(|width| self.checks < width && width < members);
+        let width = self.layout.width.is_none_or(|width| self.checks + 2 <= width && width < members);
         require(width, "width of a stripe")?;
         let rows = layout.least_rows(self.checks, self.layout.width);
         require(length / unit >= rows.into(), "length of the data area")?;

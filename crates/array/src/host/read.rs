@@ -252,9 +252,13 @@ impl Hosts {
             return self.read_failed(core, id, host, core.cx.refusal());
         }
         let unreadable = failures.iter().all(|failure| failure.fault == Fault::Unreadable);
+        let kept = core.cx.still_standing(failures);
+        if kept && (core.cx.geometry.is_logged() || !core.cx.geometry.keeps_parity()) {
+            return self.read_failed(core, id, host, RequestError::Lost);
+        }
         // A member that fails and is kept can take no repair; its stripes may have lost less than
         // the array has.
-        if core.cx.still_standing(failures) || !core.cx.may_repair() && unreadable {
+        if kept || !core.cx.may_repair() && unreadable {
             // If a member was failed for the error, nothing is computed here: the whole read is
             // repeated without that member.
             return match failures.iter().all(|failure| core.cx.roster.slot_of(failure.member).is_some()) {

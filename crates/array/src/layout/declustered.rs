@@ -116,14 +116,17 @@ fn steps(members: usize, data: usize) -> Vec<u8> {
     (0..members).map(|turn| (turn * step % members) as u8).collect()
 }
 
-/// The first elements of the field, multiplied by each element: then each difference of two
-/// elements appears equally often. As a difference and its negative are those of the same two
-/// members, half of the multipliers are enough where these two are not the same.
+/// A base, multiplied by each element: then each difference of two elements appears equally often.
+/// As a difference and its negative are those of the same two members, half of the multipliers are
+/// enough where these two are not the same.
 fn of_field(field: &Field, width: usize, steps: &[u8]) -> (Group, Arc<[Set]>) {
     let multipliers = if field.radix() == 2 { field.size() - 1 } else { (field.size() - 1) / 2 };
+    // Of a prime number of members, neighbours: then members take data in turn. Elsewhere neighbours
+    // may be a subgroup, and all stripes of a member in a set on the same few others.
+    let is_prime = field.digits() == 1;
     let set = |power: usize| {
         let times = |element: usize| field.times_power(element, power) as u8;
-        let base = (0..width).map(times).collect();
+        let base = (0..width).map(|unit| times(if is_prime { unit } else { field.power(unit) })).collect();
         Set::new(base, steps.iter().map(|step| times(usize::from(*step))).collect())
     };
     let group = Group { radix: field.radix(), digits: field.digits() };
@@ -192,7 +195,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(digest, 0x8c6e_4692_f2dc_9157);
+        assert_eq!(digest, 0x9744_f666_c4f4_51b6);
     }
 
     #[test]
@@ -226,6 +229,32 @@ mod tests {
                     on.dedup();
                     assert_eq!(on.len(), members, "{members} members, width {width}, from {start}");
                 }
+            }
+        }
+    }
+
+    /// While the stripes of one set are rebuilt, many members work.
+    #[test]
+    fn a_members_stripes_in_a_set_are_on_many_others() {
+        for (members, width) in
+            [(8, 4), (16, 4), (16, 8), (25, 5), (27, 9), (32, 8), (49, 7), (64, 8), (64, 16)]
+        {
+            let layout = &of(members, width);
+            for set in 0..layout.period() / members as u64 {
+                let stripes = set * members as u64..(set + 1) * members as u64;
+                let slots = |stripe| (0..width as u64).map(move |unit| layout.locate(stripe, unit).0);
+                let mut partners: Vec<u64> =
+                    stripes.filter(|stripe| slots(*stripe).any(|slot| slot == 0)).flat_map(slots).collect();
+                partners.sort_unstable();
+                partners.dedup();
+                // (Where minus is plus, two differences are one.)
+                let pairs = width * (width - 1) / if members.is_multiple_of(2) { 2 } else { 1 };
+                let most = (members - 1).min(pairs);
+                assert!(
+                    (partners.len() - 1) * 3 >= most * 2,
+                    "{members}, {width}: {} of {most}",
+                    partners.len() - 1
+                );
             }
         }
     }

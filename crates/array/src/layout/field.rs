@@ -44,6 +44,11 @@ impl Field {
         self.digits
     }
 
+    /// A power of `x`.
+    pub(super) fn power(&self, power: usize) -> usize {
+        self.powers[power]
+    }
+
     /// `element` times a power of `x`.
     pub(super) fn times_power(&self, element: usize, power: usize) -> usize {
         match element {

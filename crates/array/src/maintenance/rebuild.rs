@@ -139,7 +139,10 @@ impl Maintenance {
     fn checkpoint_if_due(&mut self, cx: &mut Context, durable: &mut Durable, slot: Slot) {
         let done = cx.roster.rebuilt(slot).done();
         let recorded = durable.frontier(slot).min(done);
-        let gone: Sectors = cx.geometry.layout().unit_length() * (done - recorded);
+        // Not each stripe has a unit on the member.
+        let layout = cx.geometry.layout();
+        let units = (done - recorded) * u64::from(layout.width()) / u64::from(layout.members());
+        let gone: Sectors = layout.unit_length() * units;
         if !self.rebuilds[&slot].checkpointing && gone >= cx.tuning.checkpoint {
             self.start_checkpoint(cx, slot, done);
         }

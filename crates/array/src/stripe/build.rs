@@ -99,13 +99,15 @@ fn plan_job(
         // A unit that is on no member is not computed from parity that lacks records.
         Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
         Purpose::Rebuild { .. } if outdated && view.any_data(targets) => Err(Lost),
-        Purpose::Read => builder.read_degraded(plan, view.without(computed), &job.pieces),
+        Purpose::Read => builder.read_degraded(plan, view.without(computed.or(job.unreadable)), &job.pieces),
         Purpose::Write => plan_write(builder, plan, view, job),
         Purpose::Repair { .. } if job.probe.is_under_way() => {
             builder.probe(plan, view, targets, columns);
             Ok(())
         }
-        Purpose::Repair { .. } => builder.reconstruct(plan, view, computed, columns, behind, true),
+        Purpose::Repair { .. } => {
+            builder.reconstruct(plan, view.without(job.unreadable), computed, columns, behind, true)
+        }
         Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
             let targets = targets.without(job.passed_over);
             if targets.is_empty() {

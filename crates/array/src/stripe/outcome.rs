@@ -12,6 +12,7 @@ use crate::job::{ATTEMPTS, Blind, Kind, Purpose};
 use crate::log::Logs;
 use crate::request::RequestError;
 use crate::signal::Signal;
+use crate::stripe::build::untrusted;
 use crate::stripe::state::Stripes;
 
 impl Stripes {
@@ -151,7 +152,7 @@ impl Stripes {
             return;
         }
         if cx.still_standing(failures) || attempts > ATTEMPTS {
-            match purpose == Purpose::Read && attempts <= ATTEMPTS && self.repair_more(cx, id, failures) {
+            match attempts <= ATTEMPTS && self.do_without_kept(cx, durable, id, failures) {
                 true => self.replan(cx, id),
                 false => self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost)),
             }
@@ -169,6 +170,39 @@ impl Stripes {
                 _ => self.replan(cx, id),
             },
         }
+    }
+
+    /// A member fails and is kept, since others that are lost need it. A stripe of parity may have
+    /// lost less: the job does without what it cannot read, and writes nothing there. Returns
+    /// whether that is possible.
+    fn do_without_kept(
+        &mut self,
+        cx: &mut Context,
+        durable: &Durable,
+        id: JobId,
+        failures: &[FailedAccess],
+    ) -> bool {
+        let job = cx.jobs.stripe(id);
+        let (purpose, stripe, before) = (job.purpose, job.window.stripe, job.unreadable);
+        let targets = job.computed().without(job.passed_over);
+        let unreadable = before.or(cx.units_of(stripe, failures));
+        // What a log or another copy says may be newer.
+        if !cx.geometry.keeps_parity() || cx.geometry.is_logged() || unreadable == before {
+            return false;
+        }
+        let untrusted = untrusted(cx, durable, stripe);
+        let view = cx.roster.view(&cx.geometry, stripe).without(unreadable.or(untrusted));
+        let possible = match purpose {
+            Purpose::Read => true,
+            Purpose::Repair { .. } | Purpose::Rebuild { .. } => {
+                unreadable.and(targets).is_empty() && view.computable(targets) == targets
+            }
+            Purpose::Write | Purpose::Resync { .. } | Purpose::Scrub { .. } => false,
+        };
+        if possible {
+            cx.jobs.stripe(id).unreadable = unreadable;
+        }
+        possible
     }
 
     /// A write whose plan failed may be done in part: then its region is to be resynced. Its data

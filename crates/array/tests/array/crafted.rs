@@ -162,6 +162,24 @@ fn members_groups_and_copies_that_cannot_be_are_refused_by_name() {
     }
 }
 
+#[test]
+fn a_width_that_no_stripe_has_is_refused() {
+    let mut wishes = creation("raid6", 9, Consistency::Bitmap);
+    wishes.checks = 2;
+    wishes.organization.layout = wishes.organization.layout.declustered().expect("its parity moves");
+    wishes.width = Some(5);
+    let good = superblock(&Geometry::create(&wishes).expect("a possible array"));
+    assert_eq!(Superblock::decode(&good.encode()), Ok(good.clone()));
+    for width in [None, Some(0), Some(2), Some(3), Some(9), Some(10), Some(u16::MAX)] {
+        assert_eq!(refused(&good, |it| it.layout.width = width), "width of a stripe");
+    }
+    let four = |it: &mut StoredGeometry| it.layout.length = it.layout.unit * 4;
+    assert_eq!(refused(&good, four), "length of the data area");
+    // A layout without a width does not read one.
+    let rotated = Superblock::decode(&of("raid6").encode()).expect("a sound superblock");
+    assert_eq!(rotated.geometry.layout.width, None);
+}
+
 /// With several check units a log has as many copies, each on a member of its own.
 #[test]
 fn logged_parity_without_room_for_the_copies_of_its_logs_is_refused() {

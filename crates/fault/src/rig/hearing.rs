@@ -48,14 +48,15 @@ impl Rig<'_> {
     fn hear_of_failure(&mut self, told: &Event, slot: Slot, cause: FailureCause) -> Result<(), Violation> {
         self.member_excluded();
         // The member was excluded at an arbitrary moment, and unsynced parity may be the only other
-        // source of its data, and of what other members held that are gone.
+        // source of its data; beyond the tolerance, also of what other members held that are gone.
         let chosen = cause != FailureCause::Unfaithful && !self.limits.beyond;
         if cause == FailureCause::Older {
             self.must_be_damaged(told)?;
         }
         if !chosen && self.is_unsynced() && self.geometry.keeps_parity() {
             let regions = (0..self.geometry.layout().region_count()).map(Region::new);
-            let slots: Vec<Slot> = self.gone().map(Slot::new).chain([slot]).collect();
+            let others = self.gone().filter(|_| self.limits.beyond).map(Slot::new);
+            let slots: Vec<Slot> = others.chain([slot]).collect();
             self.hosts.oracle_mut().forgive_members(&self.geometry, &slots, regions);
         }
         Ok(())

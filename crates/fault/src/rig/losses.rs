@@ -60,7 +60,6 @@ impl Rig<'_> {
         if layout.logs().is_some() && hurt > tolerance || ask.is_durable() && gone > tolerance {
             return true;
         }
-        let kept = ask.changes() && gone > tolerance;
         let data = layout.stripe_data().get();
         let unsure = (defects.is_unsure() || self.is_unsynced()) && self.geometry.keeps_parity();
         (at / data..(at + length.max(1)).div_ceil(data)).map(Stripe::new).any(|stripe| {
@@ -73,7 +72,12 @@ impl Rig<'_> {
                 self.is_gone(slot) || defects.has_read_errors_in(self.disk_at(slot), &sectors)
             });
             let missing = missing.count();
-            missing > tolerance || (unsure || kept) && missing > 0
+            let kept = |unit: Unit| {
+                let slot = self.place(stripe, unit).0;
+                self.is_gone(slot) && !self.is_failed(slot)
+            };
+            let refused = ask.changes() && gone > tolerance && layout.units().any(kept);
+            missing > tolerance || unsure && missing > 0 || refused
         })
     }
 

@@ -121,8 +121,8 @@ fn steps(members: usize, data: usize) -> Vec<u8> {
 /// enough where these two are not the same.
 fn of_field(field: &Field, width: usize, steps: &[u8]) -> (Group, Arc<[Set]>) {
     let multipliers = if field.radix() == 2 { field.size() - 1 } else { (field.size() - 1) / 2 };
-    // Of a prime number of members, neighbours: then members take data in turn. Elsewhere neighbours
-    // may be a subgroup, and all stripes of a member in a set on the same few others.
+    // Of a prime number of members, neighbours: then members take data in turn. Elsewhere
+    // neighbours may be a subgroup, and all stripes of a member in a set on the same few others.
     let is_prime = field.digits() == 1;
     let set = |power: usize| {
         let times = |element: usize| field.times_power(element, power) as u8;

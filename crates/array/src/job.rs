@@ -210,6 +210,9 @@ pub(crate) struct StripeJob {
     pub(crate) differs: bool,
     /// In a rebuild, resync or scrub: something in the stripe can be neither read nor computed.
     pub(crate) block_by_block: bool,
+    /// In a read, repair or rebuild of parity: units on members that fail and are kept. It does
+    /// without them.
+    pub(crate) kept: UnitSet,
     /// In a rebuild or resync: units that could not be read in the window.
     pub(crate) unreadable: UnitSet,
     /// In a rebuild or resync: targets that went on the bad-block log in the window.

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Random, SEED, Setup, World, payload};
-use parlour_array::organization::Consistency;
+use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Action, AdminError, Located, LogCreation, Operation, Repair, RequestError};
 use parlour_units::{Region, Slot, Stripe, Unit};
 
@@ -310,4 +310,73 @@ fn an_entry_does_not_go_to_journal_devices_of_which_there_are_none() {
     world.settle();
     assert!((0..5).all(|slot| state(&world, slot) == "active"));
     all_fits(&mut world, &content);
+}
+
+/// RAID 6 of eight members, whose stripes are on four.
+fn declustered() -> Setup {
+    let raid6 = Setup { checks: 2, width: Some(4), member_length: 4 * 2_048, ..Setup::named("raid6", 8) };
+    let layout = raid6.organization.layout.declustered().expect("its parity moves");
+    Setup { organization: Organization { layout, ..raid6.organization }, ..raid6 }
+}
+
+/// Members 0 and 1 are excluded; member 2 does not answer either, and is kept.
+fn beyond_the_tolerance(setup: &Setup) -> (World, Vec<u8>) {
+    let (mut world, content) = written(setup, &mut Random(SEED));
+    assert_eq!([0, 1].map(|slot| fail(&mut world, slot)), [Ok(()), Ok(())]);
+    world.disk_at(2).dead = true;
+    (world, content)
+}
+
+#[test]
+fn of_an_array_that_lost_more_than_it_survives_stripes_that_lost_less_are_read() {
+    let setup = declustered();
+    let (mut world, content) = beyond_the_tolerance(&setup);
+    let geometry = setup.geometry();
+    let layout = geometry.layout();
+    let length = layout.unit_length().get();
+    let (mut read, mut lost) = (0, 0);
+    for stripe in (0..layout.stripes()).map(Stripe::new) {
+        let gone = |unit: Unit| layout.locate(stripe, unit).slot.get() <= 2;
+        for unit in (0..layout.data_units()).map(Unit::new) {
+            let at = layout.stripe_data().get() * stripe.get() + length * u64::from(unit.get());
+            let found = world.read_now(at, length);
+            if !gone(unit) || geometry.can_compute(unit, gone) {
+                let expected = &content[at as usize * 512..(at + length) as usize * 512];
+                let missing: Vec<Unit> = layout.units().filter(|unit| gone(*unit)).collect();
+                let found =
+                    found.unwrap_or_else(|error| panic!("{stripe}, {unit}, without {missing:?}: {error}"));
+                assert!(found == expected, "{stripe}, {unit}");
+                read += 1;
+            } else {
+                assert_eq!(found, Err(RequestError::Lost), "{stripe}, {unit}");
+                lost += 1;
+            }
+        }
+    }
+    assert_eq!(state(&world, 2), "active", "it is kept");
+    assert!(read > 10 * lost && lost > 0, "{read} are read, {lost} are lost");
+}
+
+/// Regression test. The repair of a unit met a member that was kept, and all was called lost.
+#[test]
+fn a_sector_is_repaired_beside_a_member_that_fails_and_is_kept() {
+    let setup = declustered();
+    let (mut world, content) = beyond_the_tolerance(&setup);
+    let geometry = setup.geometry();
+    let layout = geometry.layout();
+    let slots = |stripe| layout.units().map(move |unit| layout.locate(stripe, unit).slot.get());
+    let has_only_the_kept = |stripe: &Stripe| {
+        slots(*stripe).any(|slot| slot == 2)
+            && slots(*stripe).all(|slot| slot > 1)
+            && slots(*stripe).next() != Some(2)
+    };
+    let stripe = (0..layout.stripes()).map(Stripe::new).find(has_only_the_kept).expect("there is one");
+    let place = layout.locate(stripe, Unit::new(0));
+    let sector = (geometry.data_start() + place.at.from_start()).get();
+    world.disk_at(place.slot.get()).unreadable.insert(sector);
+    let at = layout.stripe_data().get() * stripe.get();
+    let length = layout.stripe_data().get();
+    let expected = &content[at as usize * 512..(at + length) as usize * 512];
+    assert!(world.read_now(at, length).expect("two units of four are left") == expected);
+    assert!(world.disk_at(place.slot.get()).unreadable.is_empty(), "it was written anew");
 }

@@ -59,10 +59,11 @@ impl Stripes {
         let block = cx.geometry.block();
         let job = cx.jobs.stripe(id);
         let (window, targets) = (job.window, job.targets.without(job.passed_over));
-        let before = job.unreadable;
+        let (before, kept) = (job.unreadable, job.kept);
         let unreadable = before.or(cx.units_of(window.stripe, failures));
         let untrusted = untrusted(cx, durable, window.stripe);
-        let view = cx.roster.view(&cx.geometry, window.stripe).without(unreadable.or(untrusted));
+        let without = unreadable.or(untrusted).or(kept);
+        let view = cx.roster.view(&cx.geometry, window.stripe).without(without);
         let left = view.computable(targets);
         let job = cx.jobs.stripe(id);
         if left != targets && window.columns.length() > block {

@@ -99,21 +99,21 @@ fn plan_job(
         // A unit that is on no member is not computed from parity that lacks records.
         Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
         Purpose::Rebuild { .. } if outdated && view.any_data(targets) => Err(Lost),
-        Purpose::Read => builder.read_degraded(plan, view.without(computed.or(job.unreadable)), &job.pieces),
+        Purpose::Read => builder.read_degraded(plan, view.without(computed.or(job.kept)), &job.pieces),
         Purpose::Write => plan_write(builder, plan, view, job),
         Purpose::Repair { .. } if job.probe.is_under_way() => {
             builder.probe(plan, view, targets, columns);
             Ok(())
         }
         Purpose::Repair { .. } => {
-            builder.reconstruct(plan, view.without(job.unreadable), computed, columns, behind, true)
+            builder.reconstruct(plan, view.without(job.kept), computed, columns, behind, true)
         }
         Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
             let targets = targets.without(job.passed_over);
             if targets.is_empty() {
                 return Ok(());
             }
-            builder.reconstruct(plan, view.without(job.unreadable), targets, columns, &[], false)
+            builder.reconstruct(plan, view.without(job.unreadable.or(job.kept)), targets, columns, &[], false)
         }
         Purpose::Scrub { .. } if job.repairing => {
             builder.reconstruct(plan, view, targets, columns, &[], false)

@@ -183,24 +183,24 @@ impl Stripes {
         failures: &[FailedAccess],
     ) -> bool {
         let job = cx.jobs.stripe(id);
-        let (purpose, stripe, before) = (job.purpose, job.window.stripe, job.unreadable);
+        let (purpose, stripe, before) = (job.purpose, job.window.stripe, job.kept);
         let targets = job.computed().without(job.passed_over);
-        let unreadable = before.or(cx.units_of(stripe, failures));
+        let kept = before.or(cx.units_of(stripe, failures));
         // What a log or another copy says may be newer.
-        if !cx.geometry.keeps_parity() || cx.geometry.is_logged() || unreadable == before {
+        if !cx.geometry.keeps_parity() || cx.geometry.is_logged() || kept == before {
             return false;
         }
         let untrusted = untrusted(cx, durable, stripe);
-        let view = cx.roster.view(&cx.geometry, stripe).without(unreadable.or(untrusted));
+        let view = cx.roster.view(&cx.geometry, stripe).without(kept.or(untrusted));
         let possible = match purpose {
             Purpose::Read => true,
             Purpose::Repair { .. } | Purpose::Rebuild { .. } => {
-                unreadable.and(targets).is_empty() && view.computable(targets) == targets
+                kept.and(targets).is_empty() && view.computable(targets) == targets
             }
             Purpose::Write | Purpose::Resync { .. } | Purpose::Scrub { .. } => false,
         };
         if possible {
-            cx.jobs.stripe(id).unreadable = unreadable;
+            cx.jobs.stripe(id).kept = kept;
         }
         possible
     }

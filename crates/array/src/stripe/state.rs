@@ -105,6 +105,7 @@ impl Stripes {
             locate: Locate::NotYet,
             differs: false,
             block_by_block: false,
+            kept: UnitSet::NONE,
             unreadable: UnitSet::NONE,
             passed_over: UnitSet::NONE,
             blind: Blind::No,

@@ -11,7 +11,8 @@ use crate::layout::{Location, Occupant};
 
 impl Context {
     /// Whether a failed access is due to a member that had to be kept, because nothing can replace
-    /// it. Then the jobs that need the member fail, instead of trying forever.
+    /// it. Then the jobs that need the member do without it, where the rest of the stripe is
+    /// enough, or fail, instead of trying forever.
     pub(crate) fn still_standing(&self, failures: &[FailedAccess]) -> bool {
         failures.iter().any(|failure| self.is_kept(failure))
     }

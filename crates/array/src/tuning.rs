@@ -104,7 +104,8 @@ pub struct Tuning {
     /// A member with more read errors than this is reported as failing. Half of the errors are
     /// forgotten in each hour.
     pub error_threshold: u32,
-    /// A region is marked clean again after it was idle this long.
+    /// A region is marked clean again after it was idle this long, and twelve times as long while
+    /// others are in use.
     pub clean_after: Duration,
     /// The number of stripes of rebuild, resync and scrub at once while no host waits.
     pub maintenance_depth: u32,

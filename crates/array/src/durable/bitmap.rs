@@ -479,9 +479,8 @@ impl Bitmap {
     }
 
     fn idle(&self, live: impl Fn(Region) -> bool) -> impl Iterator<Item = Region> {
-        let idle =
-            |region: &Region| self.writers[region.as_usize()] == 0 && !self.cleaning.is_touched(*region);
-        self.to_clean(live).filter(idle)
+        let idle = self.cleaning.idle();
+        self.to_clean(live).filter(move |region| self.writers[region.as_usize()] == 0 && idle(*region))
     }
 
     /// The array is being stopped and all members are flushed: only regions with live logs are

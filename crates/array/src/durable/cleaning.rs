@@ -1,4 +1,8 @@
 //! When dirty regions are looked for that are idle, to be marked clean.
+//!
+//! To mark a region clean and dirty again takes two writes of the bitmap on all members, and the
+//! second one delays a host. To keep it dirty takes a resync of the region after a crash. So, while
+//! hosts write, a region stays dirty for longer than an array without writers leaves it dirty.
 
 use parlour_units::{Instant, Region};
 
@@ -6,12 +10,16 @@ use crate::context::Context;
 use crate::format::bitmap::Bits;
 use crate::mode::Mode;
 
+/// While others are in use, a region is idle after so many searches between which it was not.
+const SEARCHES_BESIDE_OTHERS: u8 = 12;
+
 /// See the module.
 #[derive(Debug)]
 pub(super) struct Cleaning {
     /// Regions in use since the last search.
     touched: Bits,
-    regions: u32,
+    /// By region: the searches since its last use, before the last one.
+    searches: Box<[u8]>,
     /// The next search.
     at: Option<Instant>,
     /// Members are being flushed, so that idle regions can be marked clean.
@@ -20,7 +28,8 @@ pub(super) struct Cleaning {
 
 impl Cleaning {
     pub(super) fn new(regions: u32) -> Cleaning {
-        Cleaning { touched: Bits::new(regions), regions, at: None, flushing: false }
+        let searches = vec![0; regions as usize].into();
+        Cleaning { touched: Bits::new(regions), searches, at: None, flushing: false }
     }
 
     /// `region` is in use.
@@ -28,9 +37,10 @@ impl Cleaning {
         self.touched.set(region);
     }
 
-    /// Whether `region` was in use since the last search.
-    pub(super) fn is_touched(&self, region: Region) -> bool {
-        self.touched.get(region)
+    /// Which regions are idle: they were not in use for one search, or for more while others were.
+    pub(super) fn idle(&self) -> impl Fn(Region) -> bool {
+        let least = if self.touched.count() == 0 { 1 } else { SEARCHES_BESIDE_OTHERS };
+        move |region| !self.touched.get(region) && self.searches[region.as_usize()] + 1 >= least
     }
 
     /// Some dirty region may become clean. Without a bitmap no region is durably marked dirty, and
@@ -61,7 +71,11 @@ impl Cleaning {
 
     /// A search at `now` has ended. The next one comes if there are `more` regions.
     pub(super) fn search_again(&mut self, cx: &Context, now: Instant, more: bool) {
-        self.touched = Bits::new(self.regions);
+        for (region, searches) in (0..).map(Region::new).zip(&mut self.searches) {
+            let more = (*searches + 1).min(SEARCHES_BESIDE_OTHERS);
+            *searches = if self.touched.get(region) { 0 } else { more };
+        }
+        self.touched = Bits::new(self.searches.len() as u32);
         self.at = more.then_some(now + cx.tuning.clean_after);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::{Action, Class, Repair};
-use parlour_units::Slot;
+use parlour_units::{Duration, Slot};
 
 fn dirty(world: &World) -> u32 {
     world.array.status().dirty_regions
@@ -15,6 +15,33 @@ fn a_region_is_dirty_from_its_first_write_until_it_is_idle() {
     assert_eq!(dirty(&world), 0);
     world.write_now(0, &payload(&mut Random(1), 8)).expect("it is written");
     assert_eq!(dirty(&world), 1);
+    world.settle();
+    assert_eq!(dirty(&world), 0);
+}
+
+/// While others are in use, a region stays dirty for twelve searches instead of one: it would
+/// probably be dirty again soon.
+#[test]
+fn a_region_stays_dirty_for_longer_while_others_are_written() {
+    let mut world = World::new(&Setup::named("raid5", 4), SEED);
+    world.settle();
+    let layout = world.array.geometry().layout();
+    let other = layout.region_stripes() * layout.stripe_data().get();
+    let search = world.setup.tuning.clean_after;
+    world.write_now(0, &payload(&mut Random(1), 8)).expect("it is written");
+    let began = world.now;
+    while dirty(&world) != 1 || world.now == began {
+        world.write_now(other, &payload(&mut Random(1), 8)).expect("it is written");
+        // Sooner than the search after the next one.
+        let until = world.now + Duration::from_nanoseconds(search.nanoseconds() / 2);
+        world.now = until;
+        world.array.handle_timeout(until);
+        world.drain();
+        world.settle_until(|world| world.pending.is_empty());
+        assert!(world.now < began + search * 20, "it never becomes clean");
+    }
+    let lasted = world.now.since(began);
+    assert!(lasted > search * 10, "it was clean after {lasted:?}");
     world.settle();
     assert_eq!(dirty(&world), 0);
 }

@@ -36,13 +36,15 @@ pub(super) mod given_up;
 pub(super) mod logs;
 pub(super) mod places;
 mod space;
+pub(super) mod untold;
 pub(super) mod writes;
 
-use self::logs::{CommitEntry, EntryName, GROUP, LONGEST};
+use self::logs::{EntryName, GROUP, LONGEST};
+use self::untold::CommitEntry;
 
 use parlour_units::{Region, Sectors, Unit};
 
-use self::places::places;
+use self::places::is_any_left;
 use super::{Logs, Reservation};
 use crate::buffer::Slice;
 use crate::columns::Columns;
@@ -145,7 +147,7 @@ impl Logs {
 
     /// Beyond what the array survives, no member may be left for an entry: jobs do not wait for it.
     fn break_waiting(&mut self, cx: &mut Context, durable: &Durable) -> bool {
-        let none = places(cx, durable, &[]).is_empty();
+        let none = !is_any_left(cx, durable);
         if none {
             let lanes = self.commits.log().records().names();
             lanes.for_each(|lane| self.tell_given_up(cx, (CommitPart::Records, Lane(lane))));
@@ -236,7 +238,7 @@ impl Logs {
         let regions = jobs.iter().map(|(job, _)| cx.jobs.stripe(*job).region).collect();
         let place = (CommitPart::Records, lane);
         let (header, slots) = self.begin_entry(cx, durable, place, content, (0, unlanded));
-        self.commits.log().untold.insert(header.number, regions);
+        self.commits.log().untold.begin(header.number, regions);
         for Committed { region, record, .. } in &header.content.records {
             if record.kind.overrules() {
                 self.commits.note_overruling(*region, record.stripe, header.number);
@@ -332,7 +334,7 @@ impl Logs {
             self.give_entry_up(cx, entry, &[]);
         } else {
             self.plan_given_up_again(cx, place);
-            self.commits.log().durable.insert(entry.number, entry);
+            self.commits.log().untold.is_durable(entry);
         }
         self.tell_committed(cx, durable);
     }
@@ -340,7 +342,7 @@ impl Logs {
     /// Jobs of durable entries go on to write the data, as far as its members are there. Returns
     /// whether there were any.
     fn tell_committed(&mut self, cx: &mut Context, durable: &mut Durable) -> bool {
-        let told = self.commits.log().take_committed();
+        let told = self.commits.log().untold.take();
         let any = !told.is_empty();
         for (number, job, records) in told {
             let name = EntryName { part: CommitPart::Records, number };

@@ -62,7 +62,8 @@ mod want;
 mod writes;
 
 pub(crate) use append::closing::Closing;
-pub(crate) use commit::logs::{CommitEntry, EntryName, Waiting};
+pub(crate) use commit::logs::{EntryName, Waiting};
+pub(crate) use commit::untold::CommitEntry;
 pub(crate) use commit::writes::EntryGate;
 pub(crate) use lane::Lane;
 pub(crate) use load::headers::Load;

@@ -12,7 +12,7 @@ use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::Logs;
 use crate::log::commit::logs::{Copy, EntryName, Stream};
-use crate::log::commit::places::{further_places, is_exposed, places};
+use crate::log::commit::places::{further_places, is_any_left, is_exposed, places};
 use crate::log::lane::Lane;
 use crate::log::ring::Ring;
 use crate::plan::{Source, Span, Strategy};
@@ -103,7 +103,7 @@ impl Logs {
     /// was found here. Only a newer one makes it harmless.
     pub(in crate::log) fn may_redo(&mut self, cx: &Context, durable: &Durable) -> bool {
         !self.commits.exist()
-            || self.newest_are_copied() && (self.commit_log_is_begun() || !self.can_write_marks(cx, durable))
+            || self.newest_are_copied() && (self.commit_log_is_begun() || !is_any_left(cx, durable))
     }
 
     /// Whether the newest entries stand on as many members as they can.
@@ -112,19 +112,13 @@ impl Logs {
         log.copies.is_empty() && log.copying.is_none()
     }
 
-    /// Whether a member is left for an empty entry. (Beyond what the array survives there may be
-    /// none.)
-    pub(super) fn can_write_marks(&mut self, cx: &Context, durable: &Durable) -> bool {
-        !places(cx, durable, &self.commits.log().full).is_empty()
-    }
-
     /// Writes an empty entry to a lane that needs one. That is so if the lane has no entry of this
     /// session: at the next opening it would count as lost. It is so if its last entry, which names
     /// all that count, stands on fewer members than it could, or may stand on a journal device that
     /// is gone. And it is so if entries were given up: see [`Logs::give_entry_up`]. Returns whether
     /// there was such a lane.
     pub(in crate::log) fn start_needed_mark(&mut self, cx: &mut Context, durable: &Durable) -> bool {
-        let may = self.newest_are_copied() && self.can_write_marks(cx, durable);
+        let may = self.newest_are_copied() && is_any_left(cx, durable);
         if !cx.writes || !may || !durable.members_are_informed(cx) {
             return false;
         }

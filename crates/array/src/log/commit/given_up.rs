@@ -8,8 +8,8 @@ use crate::exec::job::FailedAccess;
 use crate::format::commit_entry::CommitPart;
 use crate::ids::JobId;
 use crate::log::Logs;
-use crate::log::commit::logs::CommitEntry;
 use crate::log::commit::places::have_space;
+use crate::log::commit::untold::CommitEntry;
 use crate::log::lane::Lane;
 use crate::signal::Signal;
 
@@ -44,7 +44,7 @@ impl Logs {
     ) {
         let full = slots_that_failed(cx, failures);
         let log = self.commits.log();
-        log.untold.remove(&number);
+        log.untold.give_up(number);
         log.note_full(full);
         for (job, _) in jobs {
             cx.release_buffers(job);

@@ -5,15 +5,15 @@ use crate::exec::job::FailedAccess;
 use crate::exec::waiting::WaitList;
 use crate::format::commit_entry::CommitPart;
 use crate::format::commit_entry::EntryContent;
-use crate::format::segment::Record;
 use crate::geometry::Geometry;
 use crate::ids::JobId;
+use crate::log::commit::untold::Untold;
 use crate::log::found::{Found, FoundEntry, FoundLog};
 use crate::log::lane::Lane;
 use crate::log::lanes::Lanes;
 use crate::log::ring::{Entry, Ring};
 use parlour_units::{Region, Sectors, Slot};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// An entry is closed when it has the records of this many jobs.
 pub(in crate::log) const GROUP: usize = 256;
@@ -54,11 +54,8 @@ pub(in crate::log) struct Streams {
     pub(in crate::log) waiting: VecDeque<JobId>,
     /// Intents that are still to be written, each as an entry of its own.
     pub(in crate::log) announced: VecDeque<Waiting>,
-    /// Entries of records that are being written, or have jobs that are not told yet: the region of
-    /// each of these jobs.
-    pub(in crate::log) untold: BTreeMap<u64, Vec<Region>>,
-    /// Those of them that are durable.
-    pub(in crate::log) durable: BTreeMap<u64, CommitEntry>,
+    /// Entries of records whose jobs are not told yet.
+    pub(in crate::log) untold: Untold,
     /// Jobs whose entries were given up, with the entry's lane and what failed: they are told when
     /// a newer entry of that lane is durable.
     pub(in crate::log) given_up: Vec<(Lane, JobId, Vec<FailedAccess>)>,
@@ -125,15 +122,6 @@ pub(in crate::log) struct Copy {
 pub(crate) struct Waiting {
     pub(in crate::log) region: Region,
     pub(in crate::log) content: EntryContent,
-}
-
-/// An entry with records that is being written.
-#[derive(Debug)]
-pub(crate) struct CommitEntry {
-    pub(in crate::log) number: u64,
-    pub(in crate::log) lane: Lane,
-    /// The jobs whose records it has.
-    pub(in crate::log) jobs: Vec<(JobId, Vec<Record>)>,
 }
 
 /// The name of an entry of the commit log.
@@ -224,27 +212,6 @@ impl Streams {
         self.copying == Some((part, lane)) || self.copies.iter().any(waits)
     }
 
-    /// The jobs of durable entries that may go on, each with its entry and records: of each region,
-    /// in the order of the entries. How far a region's records are in its parity is one number.
-    pub(in crate::log) fn take_committed(&mut self) -> Vec<(u64, JobId, Vec<Record>)> {
-        if self.durable.is_empty() {
-            return Vec::new();
-        }
-        let (mut blocked, mut told) = (BTreeSet::new(), Vec::new());
-        for (number, regions) in &mut self.untold {
-            if let Some(entry) = self.durable.get_mut(number) {
-                let jobs = std::mem::take(&mut entry.jobs).into_iter().zip(std::mem::take(regions));
-                let (now, later): (Vec<_>, Vec<_>) = jobs.partition(|(_, region)| !blocked.contains(region));
-                told.extend(now.into_iter().map(|((job, records), _)| (*number, job, records)));
-                (entry.jobs, *regions) = later.into_iter().unzip();
-            }
-            blocked.extend(regions.iter().copied());
-        }
-        self.untold.retain(|_, regions| !regions.is_empty());
-        self.durable.retain(|_, entry| !entry.jobs.is_empty());
-        told
-    }
-
     /// Space that is reserved in one lane is reserved in another instead, if that has room for it.
     /// Returns whether it has.
     pub(in crate::log) fn moves(&mut self, length: Sectors, from: Lane, to: Lane) -> bool {
@@ -285,8 +252,7 @@ impl CommitLogs {
         let parts = || geometry.commit_parts().iter().copied();
         let streams = Streams {
             streams: parts().map(|part| Stream::new(lanes(part))).collect(),
-            untold: BTreeMap::new(),
-            durable: BTreeMap::new(),
+            untold: Untold::default(),
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
             given_up: Vec::new(),
@@ -521,8 +487,7 @@ mod tests {
         let lanes = |found, length| Lanes::new(found, 1, &[Sectors::new(length)], Sectors::new(8));
         let streams = Streams {
             streams: vec![Stream::new(lanes(&found, 96)), Stream::new(lanes(&Found::default(), 32))],
-            untold: BTreeMap::new(),
-            durable: BTreeMap::new(),
+            untold: Untold::default(),
             waiting: VecDeque::new(),
             announced: VecDeque::new(),
             given_up: Vec::new(),
@@ -558,25 +523,5 @@ mod tests {
         let mut waited_for = logs(6);
         waited_for.waiters.park(JobId { index: 0, generation: 0 });
         assert_eq!(waited_for.unwanted(), Some(u64::MAX));
-    }
-
-    #[test]
-    fn records_of_a_region_are_told_of_in_the_order_of_their_entries() {
-        let mut logs = logs(0);
-        let log = logs.log();
-        let of = |numbers: &[u32]| numbers.iter().copied().map(Region::new).collect::<Vec<_>>();
-        // Entry 1 has jobs 10 and 11 of regions 1 and 2, and so on.
-        log.untold.extend([(1, of(&[1, 2])), (2, of(&[1, 3])), (3, of(&[3]))]);
-        let is_durable = |log: &mut Streams, number: u64, jobs: &[u32]| {
-            let job = |index: &u32| (JobId { index: *index, generation: 0 }, Vec::new());
-            let jobs = jobs.iter().map(job).collect();
-            log.durable.insert(number, CommitEntry { number, lane: Lane::FIRST, jobs });
-            let told = log.take_committed().into_iter();
-            told.map(|(number, job, _)| (number, job.index)).collect::<Vec<_>>()
-        };
-        assert_eq!(is_durable(log, 3, &[30]), [], "an older entry has records of its region");
-        assert_eq!(is_durable(log, 2, &[20, 21]), [(2, 21), (3, 30)]);
-        assert_eq!(is_durable(log, 1, &[10, 11]), [(1, 10), (1, 11), (2, 20)]);
-        assert!(log.untold.is_empty() && log.durable.is_empty());
     }
 }

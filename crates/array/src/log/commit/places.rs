@@ -48,6 +48,12 @@ pub(in crate::log) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> 
     best.map_or_else(Vec::new, |(_, loads)| loads.into_iter().map(|(.., slot)| slot).collect())
 }
 
+/// Whether there is a member for the next entry.
+pub(in crate::log) fn is_any_left(cx: &Context, durable: &Durable) -> bool {
+    let left = |group| active(cx, durable, group).any(|slot| cx.roster.member_at(slot).is_some());
+    (0..cx.geometry.commit_groups()).any(left)
+}
+
 /// Whether the next entry goes to no member in `full`.
 pub(super) fn have_space(cx: &Context, durable: &Durable, full: &[Slot]) -> bool {
     places(cx, durable, full).iter().all(|slot| !full.contains(slot))
@@ -69,9 +75,16 @@ pub(super) fn further_places(cx: &Context, durable: &Durable, slots: &[Slot]) ->
     let Some(group) = slots.first().map(|slot| cx.geometry.commit_group_of(*slot)) else {
         return Vec::new();
     };
-    let have = active(cx, durable, group).filter(|slot| slots.contains(slot)).count();
-    let others = active(cx, durable, group).filter(|slot| !slots.contains(slot));
-    others.take(copies(cx, group).saturating_sub(have)).collect()
+    let lacking = copies(cx, group).saturating_sub(count_active(cx, durable, slots));
+    if lacking == 0 {
+        return Vec::new();
+    }
+    active(cx, durable, group).filter(|slot| !slots.contains(slot)).take(lacking).collect()
+}
+
+/// The number of `slots`, all of one group, whose members are believed after a crash.
+fn count_active(cx: &Context, durable: &Durable, slots: &[Slot]) -> usize {
+    slots.iter().filter(|slot| durable.known_state(cx, **slot) == SlotState::Active).count()
 }
 
 impl Logs {
@@ -99,7 +112,7 @@ impl Logs {
         let enough = |slots: &[Slot]| {
             slots.first().is_some_and(|slot| {
                 let group = cx.geometry.commit_group_of(*slot);
-                let have = active(cx, durable, group).filter(|slot| slots.contains(slot)).count();
+                let have = count_active(cx, durable, slots);
                 let whole = |slot: &Slot| cx.roster.state(*slot) == SlotState::Active;
                 let whole = cx.geometry.commit_slots_of(group).filter(whole).count();
                 have >= copies(cx, group).min(whole) && !is_exposed(cx, durable, slots)
@@ -131,7 +144,7 @@ impl Logs {
 pub(super) fn is_exposed(cx: &Context, durable: &Durable, slots: &[Slot]) -> bool {
     let Some(first) = slots.first() else { return true };
     let elsewhere = || {
-        let have = slots.iter().filter(|slot| durable.known_state(cx, **slot) == SlotState::Active).count();
+        let have = count_active(cx, durable, slots);
         let lacking = |group: u16, have: usize| copies(cx, group).saturating_sub(have);
         let groups = 0..cx.geometry.commit_groups();
         let least = groups.map(|group| lacking(group, active(cx, durable, group).count())).min();

@@ -9,7 +9,7 @@ use crate::job::Kind;
 use crate::log::Logs;
 use crate::log::commit::Room;
 use crate::log::commit::logs::{EntryName, LONGEST};
-use crate::log::commit::places::places;
+use crate::log::commit::places::is_any_left;
 use crate::log::found::FoundEntry;
 use crate::log::lane::Lane;
 use crate::log::ring::Ring;
@@ -68,7 +68,7 @@ impl Logs {
             return EntryGate::Later;
         }
         let log = self.commits.log();
-        if places(cx, durable, &log.full).is_empty() || log.is_stuck(PART) || durable.is_unrecorded() {
+        if !is_any_left(cx, durable) || log.is_stuck(PART) || durable.is_unrecorded() {
             return EntryGate::Nobody;
         }
         let lanes = log.part(PART);
@@ -164,7 +164,7 @@ impl Logs {
     /// can take its place.
     pub(crate) fn owes_writes(&mut self, cx: &Context, durable: &Durable) -> bool {
         let can_hide = self.commits.log().part(PART).can_hide();
-        can_hide && self.can_write_marks(cx, durable) && !durable.is_unrecorded()
+        can_hide && is_any_left(cx, durable) && !durable.is_unrecorded()
     }
 
     /// Whether an entry that was given up in `lane` would be found after a crash.

@@ -87,10 +87,9 @@ impl Organization {
         !consistency.is_journal() || self.keeps_parity() && !self.floats()
     }
 
-    /// The least and the greatest number of check units of a stripe. Only one floats.
+    /// The least and the greatest number of check units of a stripe.
     pub fn checks(self) -> RangeInclusive<u16> {
-        let of_code = self.code.checks();
-        if self.floats() { *of_code.start()..=1 } else { of_code }
+        self.code.checks()
     }
 
     /// Copies that a region's log needs to survive as many losses as units of a stripe with so many

@@ -49,8 +49,8 @@ impl Builder {
 
     /// Whether a write reads the old data in the same access. Only for a single piece: of several
     /// pieces one might be written and another fail, and then the difference would not be known.
-    pub(super) fn combines(&self, view: StripeView<'_>, pieces: &[Piece]) -> bool {
-        self.combined && pieces.len() == 1 && view.checks().count() == 1
+    pub(super) fn combines(&self, pieces: &[Piece]) -> bool {
+        self.combined && pieces.len() == 1
     }
 
     pub(super) fn hull(&self) -> Columns {

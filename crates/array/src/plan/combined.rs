@@ -1,18 +1,19 @@
 //! Read-modify-writes in one access: the platters turn once between its read and its write
 //! (Stodolsky §3, footnote 4).
 //!
-//! Such an access changes a unit as soon as it has read it. Therefore these plans write at most one
-//! piece and one check unit, the piece first. If one of these accesses fails, the plan can safely
-//! be repeated:
+//! Such an access changes a unit as soon as it has read it. Therefore these plans write one piece
+//! only, and its check units after it. If one of these accesses fails, the plan can safely be
+//! repeated:
 //!
 //! - Before the piece is written nothing has changed.
-//! - After that, the parity is repaired from the data, or its member is gone, before the write is
-//!   planned again. The repeated write then finds the new data in place, and its difference is
-//!   zero.
+//! - After that, a check unit that was not changed is repaired from the data, or its member is
+//!   gone, before the write is planned again. The repeated write then finds the new data in place,
+//!   and its difference is zero.
 
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Unit};
 
-use crate::columns::Piece;
+use crate::code::UnitSet;
+use crate::columns::{Columns, Piece};
 use crate::effect::Modify;
 use crate::layout::Location;
 
@@ -27,35 +28,41 @@ pub(super) fn floats(view: StripeView<'_>, pieces: &[Piece]) -> bool {
     view.geometry.floats() && view.missing.is_empty() && matches!(pieces, [piece] if whole(piece))
 }
 
-/// A small write to a stripe whose parity is updated in place. The access to the parity begins when
-/// that to the data is done, because it needs the old data. If the old data is known, both run in
-/// parallel (§8.1, footnote 9).
+/// A small write to a stripe whose parity is updated in place. The accesses to check units begin
+/// when that to the data is done, because they need the old data. If the old data is known, all run
+/// in parallel (§8.1, footnote 9).
 pub(super) fn write_in_place(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let piece = &write.pieces[0];
     let columns = piece.columns;
     let known = view.cached(piece.unit, columns);
     let old = known.unwrap_or_else(|| exchange(plan, view, write));
     plan.next_phase();
-    let difference = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-    plan.xor(difference, [old.span(columns), write.content.span(piece, columns)]);
+    let (before, after) = (old.span(columns), write.content.span(piece, columns));
+    let code = view.code();
+    let checks: Vec<(Unit, Span)> = view
+        .changed_checks(UnitSet::of(piece.unit))
+        .map(|check| {
+            let difference = scratch(plan, columns);
+            let by = code.coefficient(check, piece.unit);
+            plan.sum(difference, [(before, by), (after, by)]);
+            (check, difference)
+        })
+        .collect();
     plan.next_phase();
     if known.is_some() {
         // This is so even where the unit could float: in the paper's model such a write waits for
         // its place (§8.2).
         write_pieces(plan, view, write);
     }
-    let before = Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length());
-    for check in view.present_checks() {
+    for (check, difference) in checks {
+        let spans = [scratch(plan, columns), difference];
         // The check unit need not be durable: it is recomputed after a crash.
-        modify(
-            plan,
-            view,
-            write,
-            (view.locate(check, columns.from), Modify::Xor),
-            [before, difference],
-            false,
-        );
+        modify(plan, view, write, (view.locate(check, columns.from), Modify::Xor), spans, false);
     }
+}
+
+fn scratch(plan: &mut Plan, columns: Columns) -> Span {
+    Span::new(plan.scratch(columns.length()), Sectors::ZERO, columns.length())
 }
 
 /// A small write whose difference goes to the log as soon as it is known.

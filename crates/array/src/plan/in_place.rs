@@ -35,7 +35,7 @@ impl Builder {
             return Ok(());
         }
         self.choose_strategy(plan, view, pieces)?;
-        if plan.strategy == Strategy::ReadModifyWrite && self.combines(view, pieces) {
+        if plan.strategy == Strategy::ReadModifyWrite && self.combines(pieces) {
             combined::write_in_place(plan, view, write);
             return Ok(());
         }

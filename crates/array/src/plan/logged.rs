@@ -104,7 +104,7 @@ impl Builder {
     ) {
         let piece = write.pieces[0];
         let rereads = method == LogMethod::Update && view.cached(piece.unit, piece.columns).is_none();
-        if rereads && self.combines(view, write.pieces) {
+        if rereads && self.combines(write.pieces) {
             combined::write_logged(plan, view, write, fragments);
             return;
         }

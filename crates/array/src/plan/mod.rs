@@ -2,11 +2,11 @@
 //! RAIDframe.
 //!
 //! All accesses of a phase may run at the same time; computations keep their order. A phase starts
-//! when the one before is done. Plans
-//! follow one rule: all reads are in earlier phases than all writes. So a plan that fails while it
-//! reads has changed nothing, and one that fails while it writes has read all that it needed. An
-//! access that reads and writes at once keeps this property, since a plan has at most one for a
-//! data unit and one for its check unit, in this order: see `combined`.
+//! when the one before is done. Plans follow one rule: all reads are in earlier phases than all
+//! writes. So a plan that fails while it reads has changed nothing, and one that fails while it
+//! writes has read all that it needed. An access that reads and writes at once keeps this property,
+//! since a plan has at most one for a data unit, and after it those for its check units: see
+//! `combined`.
 //!
 //! A plan names no real buffers: it says "the host's payload", "scratch 2", "log record 0". So the
 //! same builder serves the array and `parlour explain`.

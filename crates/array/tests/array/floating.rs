@@ -1,5 +1,5 @@
 //! Floating data and parity (Stodolsky §4, figure 14): units move, nothing is lost, and a small
-//! write is two accesses.
+//! write is one access to the data and one to each check unit.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,8 @@ fn locations(world: &World) -> Vec<Location> {
 #[test]
 fn units_move_and_each_is_alone_in_a_position_of_its_cylinder() {
     for seed in SEED..SEED + 4 {
-        let mut world = World::new(&setup(), seed);
+        let checks = 1 + (seed - SEED) as u16 % 2;
+        let mut world = World::new(&Setup { checks, ..Setup::named("floating", 4 + checks) }, seed);
         let mut random = Random(seed);
         let (unit, homes) = (world.setup.unit, locations(&world));
         let units = world.capacity() / unit;
@@ -101,6 +102,14 @@ fn a_small_write_is_two_accesses_one_after_the_other() {
     world.write_now(0, &[1; 512]).expect("its region is dirty now");
     let unit = world.setup.unit;
     assert_eq!(accesses(&mut world, unit * 3, unit), [Some(Modify::Replace), Some(Modify::Xor)]);
+}
+
+#[test]
+fn each_further_check_unit_floats_too() {
+    let mut world = World::new(&Setup { checks: 3, ..Setup::named("floating", 7) }, SEED);
+    world.write_now(0, &[1; 512]).expect("its region is dirty now");
+    let (unit, xor) = (world.setup.unit, Some(Modify::Xor));
+    assert_eq!(accesses(&mut world, unit * 3, unit), [Some(Modify::Replace), xor, xor, xor]);
 }
 
 /// Stodolsky §8.1: without preread the accesses to data and parity run at the same time. The data's

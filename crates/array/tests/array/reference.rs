@@ -172,7 +172,9 @@ fn setups() -> Vec<(String, Setup)> {
     copies.tuning.copies_in_turn = true;
     copies.organization.read = ReadChoice::Random;
     setups.push(("raid10 whose copies are written in turn and read at random".into(), copies));
-    for name in ["raid5", "parity-logging"] {
+    let floating = Setup { checks: 2, ..Setup::named("floating", 6) };
+    setups.push(("floating with two parities".into(), floating));
+    for name in ["raid5", "raid6", "parity-logging"] {
         let mut through = Setup::named(name, 5);
         through.tuning.read_through = Sectors::new(through.unit);
         setups.push((format!("{name} that reads parity along"), through));

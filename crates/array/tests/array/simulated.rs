@@ -59,6 +59,22 @@ fn a_small_write_of_raid_5_is_four_accesses_or_two_and_one_less_or_none_where_th
     assert_eq!(accesses("raid5", BOTH), ["mw"], "parity beside the data");
 }
 
+/// Stodolsky §9: each failure more that is survived takes one more access to a check unit. These
+/// run at the same time.
+#[test]
+fn a_small_write_of_raid_6_is_one_access_more_for_each_check_unit() {
+    let accesses = |name, simulated| {
+        let setup = Setup { checks: 2, simulated, ..Setup::named(name, 7) };
+        accesses_of_a_write(&mut World::new(&setup, SEED), 40)
+    };
+    assert_eq!(accesses("raid6", Simulated::default()), ["rrr", "www"]);
+    assert_eq!(accesses("raid6", COMBINED), ["x", "mm"]);
+    assert_eq!(accesses("raid6", KNOWN), ["rr", "www"]);
+    assert_eq!(accesses("raid6", BOTH), ["mmw"]);
+    assert_eq!(accesses("parity-logging", COMBINED), ["x"]);
+    assert_eq!(accesses("parity-logging", BOTH), ["w"]);
+}
+
 /// Footnote 8: the write is answered when the data is on the member and the record is in memory.
 #[test]
 fn a_small_write_of_parity_logging_is_two_accesses_or_one() {
@@ -78,7 +94,7 @@ fn where_records_are_durable_before_their_data_nothing_comes_in_one_access() {
 
 #[test]
 fn what_is_missing_or_in_several_pieces_is_done_in_ordinary_steps() {
-    for name in ["raid5", "parity-logging"] {
+    for name in ["raid5", "raid6", "parity-logging"] {
         let mut world = World::new(&setup(name, COMBINED), SEED);
         // Two units of a stripe.
         world.write(10, &payload(&mut Random(1), 12));
@@ -100,7 +116,7 @@ fn what_is_missing_or_in_several_pieces_is_done_in_ordinary_steps() {
 
 #[test]
 fn what_one_access_cannot_read_is_repaired_and_then_written() {
-    for name in ["raid5", "parity-logging"] {
+    for name in ["raid5", "raid6", "parity-logging"] {
         let mut world = World::new(&setup(name, COMBINED), SEED);
         let mut random = Random(SEED);
         let first = payload(&mut random, 64);

@@ -25,6 +25,7 @@ pub const EXPERIMENTS: &[(&str, &str)] = catalogue![
     "stodolsky/figure-23-load",
     "stodolsky/figure-27",
     "stodolsky/figure-27-load",
+    "stodolsky/figure-30",
     "varki/figure-3",
     "varki/units",
 ];

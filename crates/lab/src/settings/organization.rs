@@ -130,8 +130,8 @@ pub enum SettingError {
     NoCopy,
     /// The organization determines the number of members that may be lost.
     #[error(
-        "--tolerance is for organizations that may have more copies or parities: raid01, raid10, raid10-far, raid4, raid5 and \
-         raid6; {0} says itself how many members may be lost"
+        "--tolerance is for organizations that may have more copies or parities: raid01, raid10, raid10-far, raid4, raid5, \
+         raid6 and parity-logging; {0} says itself how many members may be lost"
     )]
     Tolerance(&'static str),
     /// Both say how many members may be lost.
@@ -222,7 +222,7 @@ impl OrganizationSettings {
                 Err(SettingError::Copies(row.name))
             }
             (Some(copies), None) => copies.checked_sub(1).ok_or(SettingError::NoCopy),
-            (None, Some(_)) if fixed || row.organization.floats() => Err(SettingError::Tolerance(row.name)),
+            (None, Some(_)) if fixed => Err(SettingError::Tolerance(row.name)),
             (None, Some(tolerance)) => Ok(tolerance),
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
         disk,
         disks: prepared.geometry.members().into(),
         organization: Organization::ParityLogging(logging),
-        failures: 1,
+        failures: layout.check_units().into(),
         preread: !prepared.simulated.old_data_known,
         update: if prepared.simulated.combined { Update::OneAccess } else { Update::TwoAccesses },
     };
@@ -60,17 +60,20 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
     let pieces = part * (blocks / unit).max(1.0);
     let sublogs = f64::from(shape.sublogs);
     let cycle = sublogs * f64::from(shape.sublog_segments) / appended.segments * appended.records;
+    // Each failure that is survived needs one more copy of the log to be written (one is read), and
+    // one more set of check units (section 9).
+    let (copies, checks) = (f64::from(logs.log_copies()), f64::from(layout.check_units()));
     let touched = Touched {
         disk,
-        blocks: f64::from(shape.stripes) * unit / written.get() as f64 / disks,
-        updates: cycle / disks,
+        blocks: checks * f64::from(shape.stripes) * unit / written.get() as f64 / disks,
+        updates: checks * cycle / disks,
         gap: prepared.tuning.reintegration_gap.get() / written.get() + 1,
-        whole: logging.parity_access() / disks,
+        whole: checks * logging.parity_access() / disks,
     };
     let each_cycle = pieces / cycle;
     let parity = Burst { often: each_cycle, disks, each: touched.time() };
     let bursts = vec![
-        Burst { often: pieces / appended.records, disks: 1.0, each: logging.log_write() },
+        Burst { often: pieces / appended.records, disks: copies, each: logging.log_write() },
         Burst { often: each_cycle, disks: sublogs, each: logging.sublog_read() },
         parity,
         parity,

@@ -1,4 +1,4 @@
-//! Figures that follow from formulas: 3, 10, 11, 13, 15 to 19, 22 and 30, and figure 26's mix.
+//! Figures that follow from formulas: 3, 10, 11, 13, 15 to 19 and 22, and figure 26's mix.
 
 use parlour_model::disk::Disk;
 use parlour_model::utilization::coarse::{Bandwidths, IN_PLACE};
@@ -7,7 +7,7 @@ use parlour_model::utilization::reintegration::Targets;
 use parlour_model::utilization::{Array, Logging, Organization, Reading, Sublogs, Work};
 
 use super::example::{DISK, Make, SUBLOGS, blind, example, known, logs, model, read_as, striped, unstriped};
-use super::logging::{rate_with, surviving};
+use super::logging::rate_with;
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Source};
 use crate::reproduce::study::Study;
@@ -20,7 +20,7 @@ type Points = Result<Vec<(f64, f64)>, EvidenceError>;
 const PREREADS: [(bool, &str); 2] = [(true, "with prereads"), (false, "without prereads")];
 
 pub(super) fn figures(study: Study) -> Study {
-    let all: [(&'static str, Draw); 12] = [
+    let all: [(&'static str, Draw); 11] = [
         ("st.fig3", |_| Ok(bandwidths())),
         ("st.fig10", |_| storage()),
         ("st.fig11", log_length),
@@ -32,7 +32,6 @@ pub(super) fn figures(study: Study) -> Study {
         ("st.fig19", |_| reintegration()),
         ("st.fig22", |_| sublog_reads()),
         ("st.fig26", |_| Ok(airline())),
-        ("st.fig30", |_| several_failures()),
     ];
     all.into_iter()
         .fold(study, |study, (id, draw)| study.figure(id, "parlour reproduce stodolsky --report out", draw))
@@ -144,7 +143,7 @@ fn overheads(evidence: &Evidence) -> Panels {
     Ok(only(Axis::names("work beside the data", names), ms("disk time a small write"), curves))
 }
 
-/// The organizations of figures 15 and 30.
+/// The organizations of figure 15.
 const ORGANIZATIONS: [(&str, Make); 5] = [
     ("nonredundant", || Organization::Nonredundant),
     ("mirrored", || Organization::Mirrored),
@@ -271,22 +270,4 @@ fn airline() -> Vec<Panel> {
     });
     let names = sizes.iter().map(|size| format!("{size} KB"));
     only(Axis::names("size", names), Axis::linear("part of all requests", "%"), curves.collect())
-}
-
-/// Figure 30: the rate over the number of failures that the array survives. The point for no
-/// failure is the nonredundant array.
-fn several_failures() -> Panels {
-    let mut panels = Vec::new();
-    for (preread, title) in PREREADS {
-        let none = known(Organization::Nonredundant)?.throughput_per_disk(1.0);
-        let mut curves = Vec::new();
-        for (name, organization) in &ORGANIZATIONS[1..] {
-            let mut points = vec![(0.0, none)];
-            points.extend(along(1..=3_u32, |failures| surviving(organization(), failures, preread))?);
-            curves.push(modelled(name, points));
-        }
-        let x = Axis::linear("failures survived", "");
-        panels.push(Panel::titled(title, Content::Chart(Chart { x, y: writes(), curves })));
-    }
-    Ok(panels)
 }

@@ -14,6 +14,7 @@ use crate::settings::{ConsistencyName, OrganizationSettings};
 /// The numbers of disks in the paper's drawings.
 const FEW: u16 = 4;
 const SOME: u16 = 5;
+const MANY: u16 = 10;
 /// The stripe units: the default, and one so long that a whole region can be drawn.
 const UNIT: Sectors = Sectors::new(128);
 const LONG_UNIT: Sectors = Sectors::new(2048);
@@ -25,6 +26,9 @@ pub(super) fn figures(study: Study) -> Study {
         let options = format!("--sublogs {sublogs} --regions 10 --log-ratio 1 --consistency bitmap");
         layout(&format!("--rows 5 {options}"))
     };
+    let doubly = layout(
+        "--members 10 --tolerance 2 --sublogs 2 --regions 10 --log-ratio 1 --consistency bitmap --unit 1MiB --region 0",
+    );
     let report = "parlour reproduce stodolsky --report out";
     study
         .figure("st.fig1", LEVELS.map(|(name, _)| one(name)).join("\n"), |_| levels())
@@ -46,7 +50,10 @@ pub(super) fn figures(study: Study) -> Study {
         })
         .figure("st.fig14", report, |_| Ok(by_rule(floating())))
         .figure("st.fig28", report, |_| Ok(by_rule(two_dimensional())))
-        .figure("st.fig29", report, |_| Ok(by_rule(double())))
+        .figure("st.fig29", doubly, |_| {
+            let drawn = drawing::region(&double(LONG_UNIT)?, Region::new(0), usize::MAX);
+            Ok(vec![Panel::only(Content::Drawing(drawn))])
+        })
 }
 
 fn by_rule(drawn: String) -> Vec<Panel> {
@@ -70,14 +77,26 @@ fn levels() -> Result<Vec<Panel>, EvidenceError> {
 }
 
 fn logging(sublogs: u16, unit: Sectors) -> Result<Geometry, EvidenceError> {
-    let log =
-        LogCreation { sublogs: Some(sublogs), regions: Some(10), ratio: Some(1.0), ..LogCreation::default() };
-    let settings = OrganizationSettings {
+    drawing::array(&logged(unit), SOME, striped(sublogs))
+}
+
+fn striped(sublogs: u16) -> LogCreation {
+    LogCreation { sublogs: Some(sublogs), regions: Some(10), ratio: Some(1.0), ..LogCreation::default() }
+}
+
+fn logged(unit: Sectors) -> OrganizationSettings {
+    OrganizationSettings {
         unit: Some(unit.into()),
         consistency: Some(ConsistencyName::Bitmap),
         ..named("parity-logging")
-    };
-    drawing::array(&settings, SOME, log)
+    }
+}
+
+/// Figure 29: an array that survives two failures. Each region has its log twice, on two disks
+/// each.
+fn double(unit: Sectors) -> Result<Geometry, EvidenceError> {
+    let settings = OrganizationSettings { tolerance: Some(2), ..logged(unit) };
+    drawing::array(&settings, MANY, striped(2))
 }
 
 fn named(organization: &str) -> OrganizationSettings {
@@ -147,25 +166,4 @@ fn two_dimensional() -> String {
     let last = (0..SIDE).map(|column| mark(format!("Parity Column {column}"), column == WRITTEN % SIDE));
     let lines: Vec<Vec<String>> = (0..SIDE).map(row).chain([last.collect()]).collect();
     aligned(&lines)
-}
-
-/// Figure 29: a region that survives two failures. Its log has two copies, each on two disks; the
-/// data and the two sets of check units are on the other disks.
-fn double() -> String {
-    const FAILURES: usize = 2;
-    const SUBLOGS: usize = 2;
-    const HOLDING: usize = 6;
-    let row = |stripe: usize| {
-        let holding = (0..HOLDING).map(|disk| {
-            let turned = (disk + stripe) % HOLDING;
-            vec![match (HOLDING - FAILURES).checked_sub(turned + 1) {
-                Some(_) => "Data".to_owned(),
-                None => format!("Check {}", turned + FAILURES - HOLDING),
-            }]
-        });
-        let logs = (0..FAILURES)
-            .flat_map(|copy| (0..SUBLOGS).map(move |sublog| vec![format!("Log {sublog} ({copy})")]));
-        holding.chain(logs).collect()
-    };
-    columns("stripe", HOLDING + FAILURES * SUBLOGS, (0..HOLDING).map(row))
 }

@@ -2,11 +2,13 @@
 //!
 //! Numbers, in the order of the paper: the [`disk`] and the rough estimates of §2, the costs of
 //! [`logging`], the costs of the [`others`], and mean times to data loss ([`lifetimes`]). Figures:
-//! [`curves`] from formulas, [`layouts`], [`tables`], and [`peaks`] from simulations.
+//! [`curves`] from formulas, [`layouts`], [`tables`], and from simulations [`peaks`] and
+//! [`failures`].
 
 mod curves;
 mod disk;
 mod example;
+mod failures;
 mod layouts;
 mod lifetimes;
 mod logging;
@@ -28,6 +30,7 @@ pub(super) fn study() -> Study {
         peaks::numbers,
         curves::figures,
         layouts::figures,
+        failures::figures,
         tables::figures,
         peaks::figures,
     ];

@@ -1,0 +1,118 @@
+//! Figure 30: the rate of small writes of arrays that survive several failures. The paper has the
+//! models; beside them stands what is simulated.
+
+use parlour_model::utilization::{Array, Model, Organization};
+
+use super::example::{blind, model, striped};
+use super::logging::surviving;
+use crate::figures::Figures;
+use crate::reproduce::evidence::{Evidence, EvidenceError};
+use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};
+use crate::reproduce::study::Study;
+
+const EXPERIMENT: &str = "stodolsky/figure-30";
+
+/// Makes an organization that survives so many failures.
+type Make = fn(u32) -> Organization;
+
+/// The organizations, by their names in the experiment. All copies of a log are on six disks.
+const ORGANIZATIONS: [(&str, Make); 4] = [
+    ("mirrored", |_| Organization::Mirrored),
+    ("RAID 5", |_| Organization::Raid5),
+    ("floating", |_| Organization::Floating),
+    ("parity logging", |failures| striped(6 / failures)),
+];
+/// Whether old data is known: the value in the experiment, and the text for figures.
+const KNOWN: [(&str, &str); 2] = [("false", "with prereads"), ("true", "without prereads")];
+/// The numbers of failures that are survived.
+const FAILURES: [u32; 3] = [1, 2, 3];
+
+pub(super) fn figures(study: Study) -> Study {
+    let command = format!("parlour simulate experiments/{EXPERIMENT}.toml");
+    study.experiment(EXPERIMENT).figure("st.fig30", command, draw)
+}
+
+fn draw(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
+    let mut panels = Vec::new();
+    for known in KNOWN {
+        panels.push(rates(evidence, known)?);
+    }
+    for known in KNOWN {
+        panels.push(errors(evidence, known)?);
+    }
+    Ok(panels)
+}
+
+/// The runs of an organization: the nonredundant array, and those that survive so many failures.
+fn run<'a>(
+    evidence: &'a Evidence,
+    known: &str,
+    organization: &str,
+    failures: u32,
+) -> Result<&'a Figures, EvidenceError> {
+    match failures {
+        0 => evidence.run(EXPERIMENT, &[known, "nonredundant"]),
+        some => evidence.run(EXPERIMENT, &[known, &format!("{organization}, {some}")]),
+    }
+}
+
+fn chart(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
+    let x = Axis::linear("failures survived", "");
+    Panel::titled(title, Content::Chart(Chart { x, y, curves }))
+}
+
+/// The rates of models at full utilization, as in the paper, and the simulated ones.
+fn rates(evidence: &Evidence, (known, title): (&str, &str)) -> Result<Panel, EvidenceError> {
+    let none = blind(Organization::Nonredundant)?.throughput_per_disk(1.0);
+    let mut curves = Vec::new();
+    for (name, organization) in ORGANIZATIONS {
+        let mut modelled = vec![(0.0, none)];
+        for failures in FAILURES {
+            modelled.push((failures.into(), surviving(organization(failures), failures, is_read(known))?));
+        }
+        curves.push(Curve::new(name, Source::Model, modelled));
+        let mut simulated = Vec::new();
+        for failures in 0..=3 {
+            let figures = run(evidence, known, name, failures)?;
+            let part = figures.throughput_per_member / figures.throughput.mean;
+            let interval = figures.throughput.interval.map(|interval| interval * part);
+            simulated.push(Point { x: failures.into(), y: figures.throughput_per_member, interval });
+        }
+        curves.push(Curve::simulated(name, simulated));
+    }
+    Ok(chart(title, Axis::linear("small writes a disk", "1/s"), curves))
+}
+
+/// By how much models are above what is simulated, at the utilization that was achieved.
+fn errors(evidence: &Evidence, (known, title): (&str, &str)) -> Result<Panel, EvidenceError> {
+    let mut curves = Vec::new();
+    for (name, organization) in ORGANIZATIONS {
+        let mut points = Vec::new();
+        for failures in FAILURES {
+            let figures = run(evidence, known, name, failures)?;
+            let model = survivor(organization(failures), failures, is_read(known), figures)?;
+            let expected = model.throughput_per_disk(figures.utilization);
+            let y = 100.0 * (expected / figures.throughput_per_member - 1.0);
+            let interval = figures.throughput.interval.map(|half| 100.0 * half / figures.throughput.mean);
+            points.push(Point { x: failures.into(), y, interval });
+        }
+        curves.push(Curve::simulated(name, points));
+    }
+    let title = format!("{title}: scaled by the utilization that was achieved");
+    Ok(chart(&title, Axis::linear("model above simulation", "%"), curves))
+}
+
+fn is_read(known: &str) -> bool {
+    known == KNOWN[0].0
+}
+
+/// The model of the array that was simulated.
+fn survivor(
+    organization: Organization,
+    failures: u32,
+    preread: bool,
+    figures: &Figures,
+) -> Result<Model, EvidenceError> {
+    let disks = (figures.throughput.mean / figures.throughput_per_member).round() as u32;
+    model(Array { failures, preread, disks, ..Array::example(organization) })
+}

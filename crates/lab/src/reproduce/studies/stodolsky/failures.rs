@@ -5,6 +5,7 @@ use parlour_model::utilization::{Array, Model, Organization};
 
 use super::example::{blind, model, striped};
 use super::logging::surviving;
+use super::peaks::too_short;
 use crate::figures::Figures;
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};
@@ -40,7 +41,27 @@ fn draw(evidence: &Evidence) -> Result<Vec<Panel>, EvidenceError> {
     for known in KNOWN {
         panels.push(errors(evidence, known)?);
     }
+    let short = too_short_runs(evidence)?;
+    if !short.is_empty() {
+        panels.push(Panel::titled("parity logging", Content::Drawing(short)));
+    }
     Ok(panels)
+}
+
+/// Which runs of parity logging do not measure the cost of reintegrations.
+fn too_short_runs(evidence: &Evidence) -> Result<String, EvidenceError> {
+    let mut lines = String::new();
+    let (name, organization) = ORGANIZATIONS[ORGANIZATIONS.len() - 1];
+    for (known, title) in KNOWN {
+        for failures in FAILURES {
+            let figures = run(evidence, known, name, failures)?;
+            let model = survivor(organization(failures), failures, is_read(known), figures)?;
+            if let Some(why) = too_short(&model, figures) {
+                lines += &format!("{failures} survived, {title}: {why}\n");
+            }
+        }
+    }
+    Ok(lines)
 }
 
 /// The runs of an organization: the nonredundant array, and those that survive so many failures.

@@ -279,7 +279,7 @@ const FILLINGS: f64 = 5.0;
 
 /// If the array has logs and a run saw too few fillings of them to measure the cost of
 /// reintegrations, returns an explanation.
-fn too_short(model: &Model, figures: &Figures) -> Option<String> {
+pub(super) fn too_short(model: &Model, figures: &Figures) -> Option<String> {
     let logs = model.logging()?;
     let fillings = figures.requests as f64 / (logs.cycle() * f64::from(Logging::default().regions));
     (fillings < FILLINGS).then(|| {

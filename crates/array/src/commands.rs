@@ -96,18 +96,19 @@ pub(crate) mod tests {
         Opening, Operation, Outcome, Request, SUPERBLOCK, Superblock, Tag, Tuning, create,
     };
 
+    const MEMBERS: u16 = 5;
     pub(crate) const LENGTH: Sectors = Sectors::new(20_480);
 
     pub(crate) fn identity(number: u8) -> Identity {
         Identity([number; 16])
     }
 
-    fn geometry() -> Geometry {
+    fn geometry(groups: u16) -> Geometry {
         Geometry::create(&Creation {
             organization: Organization::named("parity-logging").expect("it is in the table").organization,
             checks: 1,
-            members: 5,
-            groups: 1,
+            members: MEMBERS * groups,
+            groups,
             width: None,
             unit: Sectors::new(16),
             block: Sectors::new(1),
@@ -120,9 +121,15 @@ pub(crate) mod tests {
 
     /// A new, empty array whose members carry out every effect.
     pub(crate) fn opened() -> Array {
-        let geometry = geometry();
+        opened_in_groups(1)
+    }
+
+    /// The same with so many parity groups, of five members each.
+    pub(crate) fn opened_in_groups(groups: u16) -> Array {
+        let geometry = geometry(groups);
+        let count = usize::from(geometry.members());
         let members: Vec<(Identity, Sectors)> =
-            (0..5).map(|number| (identity(number + 10), LENGTH)).collect();
+            (0..count).map(|number| (identity(number as u8 + 10), LENGTH)).collect();
         let new = NewArray {
             array: identity(1),
             session: identity(2),
@@ -141,7 +148,7 @@ pub(crate) mod tests {
             })
         };
         let banks = |area: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<[Option<Vec<u8>>; 2]> {
-            (0..5).map(|member| [0, 1].map(|bank| at(member, area(bank)))).collect()
+            (0..count).map(|member| [0, 1].map(|bank| at(member, area(bank)))).collect()
         };
         let candidate = |member: usize| {
             let copy = |slot| at(member, (slot, SUPERBLOCK)).expect("both copies are written");
@@ -149,7 +156,7 @@ pub(crate) mod tests {
             let superblock = Superblock::decode_copies(&first, &second);
             Candidate { name: format!("member {member}"), length: LENGTH, superblock }
         };
-        let candidates: Vec<Candidate> = (0..5).map(candidate).collect();
+        let candidates: Vec<Candidate> = (0..count).map(candidate).collect();
         let info = |(identity, length): &(Identity, Sectors)| MemberInfo {
             identity: *identity,
             length: *length,

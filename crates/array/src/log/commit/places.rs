@@ -75,16 +75,20 @@ pub(super) fn further_places(cx: &Context, durable: &Durable, slots: &[Slot]) ->
     let Some(group) = slots.first().map(|slot| cx.geometry.commit_group_of(*slot)) else {
         return Vec::new();
     };
-    let lacking = copies(cx, group).saturating_sub(count_active(cx, durable, slots));
+    let lacking = copies(cx, group).saturating_sub(count_active(cx, durable, group, slots));
     if lacking == 0 {
         return Vec::new();
     }
     active(cx, durable, group).filter(|slot| !slots.contains(slot)).take(lacking).collect()
 }
 
-/// The number of `slots`, all of one group, whose members are believed after a crash.
-fn count_active(cx: &Context, durable: &Durable, slots: &[Slot]) -> usize {
-    slots.iter().filter(|slot| durable.known_state(cx, **slot) == SlotState::Active).count()
+/// The number of `slots` of this group whose members are believed after a crash. (Copies in other
+/// groups do not count: as many members may be lost of each.)
+fn count_active(cx: &Context, durable: &Durable, group: u16, slots: &[Slot]) -> usize {
+    let counts = |slot: &&Slot| {
+        cx.geometry.commit_group_of(**slot) == group && durable.known_state(cx, **slot) == SlotState::Active
+    };
+    slots.iter().filter(counts).count()
 }
 
 impl Logs {
@@ -112,7 +116,7 @@ impl Logs {
         let enough = |slots: &[Slot]| {
             slots.first().is_some_and(|slot| {
                 let group = cx.geometry.commit_group_of(*slot);
-                let have = count_active(cx, durable, slots);
+                let have = count_active(cx, durable, group, slots);
                 let whole = |slot: &Slot| cx.roster.state(*slot) == SlotState::Active;
                 let whole = cx.geometry.commit_slots_of(group).filter(whole).count();
                 have >= copies(cx, group).min(whole) && !is_exposed(cx, durable, slots)
@@ -144,11 +148,27 @@ impl Logs {
 pub(super) fn is_exposed(cx: &Context, durable: &Durable, slots: &[Slot]) -> bool {
     let Some(first) = slots.first() else { return true };
     let elsewhere = || {
-        let have = count_active(cx, durable, slots);
+        let have = slots.iter().filter(|slot| durable.known_state(cx, **slot) == SlotState::Active).count();
         let lacking = |group: u16, have: usize| copies(cx, group).saturating_sub(have);
         let groups = 0..cx.geometry.commit_groups();
         let least = groups.map(|group| lacking(group, active(cx, durable, group).count())).min();
         least.is_some_and(|least| least < lacking(cx.geometry.commit_group_of(*first), have))
     };
     !further_places(cx, durable, slots).is_empty() || cx.geometry.is_for_journal(*first) && elsewhere()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::tests::opened_in_groups;
+
+    /// Each group may lose a member: an entry on one member of each could be lost.
+    #[test]
+    fn an_entry_needs_all_its_copies_in_one_group() {
+        let array = opened_in_groups(2);
+        let core = &array.rooms.core;
+        let further = |slots: [u16; 2]| further_places(&core.cx, &core.durable, &slots.map(Slot::new));
+        assert_eq!(further([0, 2]), [], "two of the first group");
+        assert_eq!(further([0, 5]), [Slot::new(1)], "one of each group");
+    }
 }

@@ -5,15 +5,15 @@ use parlour_model::utilization::{Array, Model, Organization};
 
 use super::example::{blind, model, striped};
 use super::logging::surviving;
-use super::peaks::too_short;
+use super::runs::{KNOWN, above, chart, preread, rate, too_short};
 use crate::figures::Figures;
 use crate::reproduce::evidence::{Evidence, EvidenceError};
-use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};
+use crate::reproduce::figure::{Axis, Content, Curve, Panel, Point, Source};
 use crate::reproduce::study::Study;
 
 const EXPERIMENT: &str = "stodolsky/figure-30";
 
-/// Makes an organization that survives so many failures.
+/// Makes an organization whose array survives so many failures.
 type Make = fn(u32) -> Organization;
 
 /// The organizations, by their names in the experiment. All copies of a log are on six disks.
@@ -23,8 +23,6 @@ const ORGANIZATIONS: [(&str, Make); 4] = [
     ("floating", |_| Organization::Floating),
     ("parity logging", |failures| striped(6 / failures)),
 ];
-/// Whether old data is known: the value in the experiment, and the text for figures.
-const KNOWN: [(&str, &str); 2] = [("false", "with prereads"), ("true", "without prereads")];
 /// The numbers of failures that are survived.
 const FAILURES: [u32; 3] = [1, 2, 3];
 
@@ -55,7 +53,7 @@ fn too_short_runs(evidence: &Evidence) -> Result<String, EvidenceError> {
     for (known, title) in KNOWN {
         for failures in FAILURES {
             let figures = run(evidence, known, name, failures)?;
-            let model = survivor(organization(failures), failures, is_read(known), figures)?;
+            let model = survivor(organization(failures), failures, preread(known), figures)?;
             if let Some(why) = too_short(&model, figures) {
                 lines += &format!("{failures} survived, {title}: {why}\n");
             }
@@ -77,9 +75,8 @@ fn run<'a>(
     }
 }
 
-fn chart(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
-    let x = Axis::linear("failures survived", "");
-    Panel::titled(title, Content::Chart(Chart { x, y, curves }))
+fn failures_axis() -> Axis {
+    Axis::linear("failures survived", "")
 }
 
 /// The rates of models at full utilization, as in the paper, and the simulated ones.
@@ -89,19 +86,16 @@ fn rates(evidence: &Evidence, (known, title): (&str, &str)) -> Result<Panel, Evi
     for (name, organization) in ORGANIZATIONS {
         let mut modelled = vec![(0.0, none)];
         for failures in FAILURES {
-            modelled.push((failures.into(), surviving(organization(failures), failures, is_read(known))?));
+            modelled.push((failures.into(), surviving(organization(failures), failures, preread(known))?));
         }
         curves.push(Curve::new(name, Source::Model, modelled));
         let mut simulated = Vec::new();
         for failures in 0..=3 {
-            let figures = run(evidence, known, name, failures)?;
-            let part = figures.throughput_per_member / figures.throughput.mean;
-            let interval = figures.throughput.interval.map(|interval| interval * part);
-            simulated.push(Point { x: failures.into(), y: figures.throughput_per_member, interval });
+            simulated.push(rate(failures.into(), run(evidence, known, name, failures)?));
         }
         curves.push(Curve::simulated(name, simulated));
     }
-    Ok(chart(title, Axis::linear("small writes a disk", "1/s"), curves))
+    Ok(chart(title, failures_axis(), Axis::linear("small writes a disk", "1/s"), curves))
 }
 
 /// By how much models are above what is simulated, at the utilization that was achieved.
@@ -111,20 +105,13 @@ fn errors(evidence: &Evidence, (known, title): (&str, &str)) -> Result<Panel, Ev
         let mut points = Vec::new();
         for failures in FAILURES {
             let figures = run(evidence, known, name, failures)?;
-            let model = survivor(organization(failures), failures, is_read(known), figures)?;
-            let expected = model.throughput_per_disk(figures.utilization);
-            let y = 100.0 * (expected / figures.throughput_per_member - 1.0);
-            let interval = figures.throughput.interval.map(|half| 100.0 * half / figures.throughput.mean);
-            points.push(Point { x: failures.into(), y, interval });
+            let model = survivor(organization(failures), failures, preread(known), figures)?;
+            points.push(Point { x: failures.into(), ..above(&model, figures, figures.utilization) });
         }
         curves.push(Curve::simulated(name, points));
     }
     let title = format!("{title}: scaled by the utilization that was achieved");
-    Ok(chart(&title, Axis::linear("model above simulation", "%"), curves))
-}
-
-fn is_read(known: &str) -> bool {
-    known == KNOWN[0].0
+    Ok(chart(&title, failures_axis(), Axis::linear("model above simulation", "%"), curves))
 }
 
 /// The model of the array that was simulated.

@@ -15,6 +15,7 @@ mod logging;
 mod modelled;
 mod others;
 mod peaks;
+mod runs;
 mod tables;
 
 use crate::reproduce::paper::Paper;

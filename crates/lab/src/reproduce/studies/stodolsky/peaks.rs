@@ -3,9 +3,10 @@
 //! simulations.
 
 use parlour_model::utilization::load::AIRLINE;
-use parlour_model::utilization::{Logging, Model, Organization};
+use parlour_model::utilization::{Model, Organization};
 
 use super::example::{DISKS, Make, SUBLOGS, example, striped};
+use super::runs::{KNOWN, above, chart, preread, rate, too_short};
 use crate::figures::Figures;
 use crate::reproduce::evidence::{Evidence, EvidenceError};
 use crate::reproduce::figure::{Axis, Chart, Content, Curve, Panel, Point, Source};
@@ -39,8 +40,6 @@ const ORGANIZATIONS: [(&str, Make); 5] = [
     (LOGGING, || striped(STRIPED)),
 ];
 const LOGGING: &str = "parity logging, bitmap";
-/// Whether old data is known: the value in the experiments, and the text for figures.
-const KNOWN: [(&str, &str); 2] = [("false", "with prereads"), ("true", "without prereads")];
 
 pub(super) fn numbers(study: Study) -> Study {
     let experiments = [STRIPING, PEAKS, LOADS, AIRLINE_PEAKS, AIRLINE_LOADS];
@@ -102,17 +101,6 @@ fn saved_without_prereads(evidence: &Evidence) -> Result<Finding, EvidenceError>
     })
 }
 
-/// The requests per second of each drive, with the interval scaled from that of the whole array.
-fn rate(x: f64, figures: &Figures) -> Point {
-    let part = figures.throughput_per_member / figures.throughput.mean;
-    let interval = figures.throughput.interval.map(|interval| interval * part);
-    Point { x, y: figures.throughput_per_member, interval }
-}
-
-fn chart(title: &str, x: Axis, y: Axis, curves: Vec<Curve>) -> Panel {
-    Panel::titled(title, Content::Chart(Chart { x, y, curves }))
-}
-
 fn rate_axis() -> Axis {
     Axis::linear("requests a disk", "1/s")
 }
@@ -123,10 +111,6 @@ fn response_axis() -> Axis {
 
 fn deviation_axis() -> Axis {
     Axis::linear("deviation of response times", "ms")
-}
-
-fn preread(known: &str) -> bool {
-    known == KNOWN[0].0
 }
 
 /// Figure 21.
@@ -214,14 +198,6 @@ fn utilizations(evidence: &Evidence) -> Panels {
     Ok(vec![Panel::only(Content::Chart(chart))])
 }
 
-/// By how many percent a model's rate, at this utilization of the disks, exceeds the simulated peak
-/// rate.
-fn above(model: &Model, figures: &Figures, utilization: f64) -> Point {
-    let y = 100.0 * (model.throughput_per_disk(utilization) / figures.throughput_per_member - 1.0);
-    let interval = figures.throughput.interval.map(|interval| 100.0 * interval / figures.throughput.mean);
-    Point { x: 0.0, y, interval }
-}
-
 /// The largest deviation of a model from the simulated peak, at the utilization that was achieved,
 /// in percent.
 fn farthest_model(evidence: &Evidence) -> Result<Finding, EvidenceError> {
@@ -270,21 +246,6 @@ fn errors(evidence: &Evidence) -> Panels {
         panels.push(Panel::titled(title, Content::Drawing(beyond.concat())));
     }
     Ok(panels)
-}
-
-/// The least number of fillings of all logs for a reliable measurement. All logs begin empty and
-/// fill at the same rate; with fewer fillings, the result depends on the point at which the
-/// measurement ends.
-const FILLINGS: f64 = 5.0;
-
-/// If the array has logs and a run saw too few fillings of them to measure the cost of
-/// reintegrations, returns an explanation.
-pub(super) fn too_short(model: &Model, figures: &Figures) -> Option<String> {
-    let logs = model.logging()?;
-    let fillings = figures.requests as f64 / (logs.cycle() * f64::from(Logging::default().regions));
-    (fillings < FILLINGS).then(|| {
-        format!("measured over {fillings:.1} fillings of all logs, which fill in step: what reintegrations cost is not counted evenly")
-    })
 }
 
 /// Why the model of an organization deviates, if the reason is known.

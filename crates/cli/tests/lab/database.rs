@@ -92,11 +92,6 @@ impl Database {
         // They lose their connections, and write down the rest of what they have noted.
         let status = clients.wait().expect("it is ours");
         assert!(!status.success(), "they were cut off");
-        until("PostgreSQL has ended", || {
-            let mut search = tool(&self.bench, "pgrep");
-            let status = search.args(["-x", "postgres"]).stdout(Stdio::null()).status();
-            (!status.expect("pgrep starts").success()).then_some(())
-        });
         self.detach_file_system();
     }
 
@@ -139,7 +134,14 @@ impl Database {
         self.run("losetup", "--direct-io=on /dev/loop0 /dev/nbd0");
     }
 
+    /// (PostgreSQL removes its file of the process before the process ends, and works in `mnt`
+    /// until then.)
     fn detach_file_system(&self) {
+        until("PostgreSQL has ended", || {
+            let mut search = tool(&self.bench, "pgrep");
+            let status = search.args(["-x", "postgres"]).stdout(Stdio::null()).status();
+            (!status.expect("pgrep starts").success()).then_some(())
+        });
         self.run("umount", "mnt");
         self.run("losetup", "-d /dev/loop0");
     }

@@ -44,6 +44,8 @@ pub struct Departure {
     /// Not before this: until then it reads ahead, or writes what is in the buffer.
     free: Instant,
     now: Instant,
+    /// The segment that is being filled, as it is now.
+    filled: Option<(usize, Segment)>,
 }
 
 /// The beginning of a write.
@@ -138,21 +140,24 @@ impl Drive {
 
     /// What the drive knows of where its arm is, to compare accesses that could be begun `now`.
     pub fn departure(&self, now: Instant) -> Departure {
-        let (arm, free) = match &self.reading {
-            None => (self.arm, now),
-            Some((stream, _)) => {
-                let within = self.electronics.buffer.stops_within_sector;
-                stream.clone().stop(&self.mechanics, now, within)
-            }
+        let Some((stream, index)) = &self.reading else {
+            return Departure { arm: self.arm, free: now.max(self.written), now, filled: None };
         };
-        Departure { arm, free: free.max(self.written), now }
+        let (mut stream, mut segment) = (stream.clone(), self.segments[*index]);
+        segment.fill(stream.reach(&self.mechanics, now), self.electronics.buffer.segment_blocks);
+        let within = self.electronics.buffer.stops_within_sector;
+        let (arm, free) = stream.stop(&self.mechanics, now, within);
+        Departure { arm, free: free.max(self.written), now, filled: Some((*index, segment)) }
     }
 
     /// The time until an access begins on the platters: until its first block is under the heads,
-    /// and what is to be written there has arrived.
+    /// and what is to be written there has arrived. A read that begins in the buffer needs none.
     pub fn positioning(&self, departure: Departure, way: Way, (block, blocks): (u64, u64)) -> Duration {
-        let Departure { mut arm, free, now } = departure;
+        let Departure { mut arm, free, now, filled } = departure;
         if way == Way::Read {
+            if self.written <= now && self.buffered(block, filled).is_some() {
+                return Duration::ZERO;
+            }
             let command = now + self.electronics.overheads.read_miss.after(self.last);
             let pass = self.mechanics.pass(&mut arm, free.max(command), way, block, blocks);
             return pass.begins.since(now);
@@ -241,17 +246,25 @@ impl Drive {
 
     fn read(&mut self, now: Instant, block: u64, blocks: u64) -> Served {
         let end = block + blocks;
-        let holds = |segment: &Segment| segment.first <= block && block < segment.end;
-        // The next blocks of the read-ahead count as present: with a fast bus, the host has the
-        // blocks before them as soon as these have passed.
-        let comes = |(stream, segment): &(Stream, usize)| {
-            (self.segments[*segment].end == block && stream.goes_on(block)).then_some(*segment)
-        };
-        let known = self.segments.iter().position(holds).or(self.reading.as_ref().and_then(comes));
-        match known {
+        match self.buffered(block, None) {
             Some(segment) if self.written <= now => self.read_hit(now, block, end, segment),
             _ => self.read_miss(now, block, end),
         }
+    }
+
+    /// The segment in which a read of `block` begins. `filled` is one that has more by now.
+    fn buffered(&self, block: u64, filled: Option<(usize, Segment)>) -> Option<usize> {
+        let segment = |index: usize| match filled {
+            Some((filled, segment)) if filled == index => segment,
+            _ => self.segments[index],
+        };
+        let holds = |index: &usize| (segment(*index).first..segment(*index).end).contains(&block);
+        // The next blocks of the read-ahead count as present: with a fast bus, the host has the
+        // blocks before them as soon as these have passed.
+        let comes = |(stream, index): &(Stream, usize)| {
+            (segment(*index).end == block && stream.goes_on(block)).then_some(*index)
+        };
+        (0..self.segments.len()).find(holds).or_else(|| self.reading.as_ref().and_then(comes))
     }
 
     /// A read of blocks that were written near the heads.

@@ -51,3 +51,32 @@ fn a_write_begins_when_its_positioning_time_says() {
         }
     }
 }
+
+/// Regression test. What the buffer has was taken to be read from the platters, where it passes only
+/// a turn later: so reads in a row were served in any order, and each round lost a turn.
+#[test]
+fn reads_in_a_row_are_nearest_in_their_order() {
+    const BLOCKS: u64 = 128;
+    for (name, text) in DRIVES {
+        let description = Description::parse(text).unwrap();
+        if description.solid().unwrap().is_some() {
+            continue;
+        }
+        let electronics = description.electronics().unwrap();
+        if electronics.buffer.segment_blocks < 4 * BLOCKS {
+            continue;
+        }
+        let mut drive = Drive::new(description.mechanics(Angle::default()).unwrap(), electronics);
+        let mut now = drive.serve(Instant::ZERO, Way::Read, 0, BLOCKS).done;
+        let mut waiting = vec![1, 2, 3, 4];
+        for next in 5..64 {
+            let departure = drive.departure(now);
+            let far = |index: &u64| drive.positioning(departure, Way::Read, (index * BLOCKS, BLOCKS));
+            let nearest = *waiting.iter().min_by_key(|index| far(index)).unwrap();
+            assert_eq!(nearest, waiting[0], "{name}");
+            now = drive.serve(now, Way::Read, nearest * BLOCKS, BLOCKS).done;
+            waiting.retain(|index| *index != nearest);
+            waiting.push(next);
+        }
+    }
+}

@@ -80,7 +80,8 @@ pub struct PlanAccesses {
     pub recorded: Option<Sectors>,
 }
 
-/// The accesses of a request to an idle, complete array in a simulation.
+/// The accesses of a request to an idle array in a simulation, in which the members in some slots
+/// have `failed`.
 ///
 /// # Errors
 /// As [`explain`].
@@ -88,11 +89,11 @@ pub fn accesses(
     geometry: &Geometry,
     (tuning, simulated): (&Tuning, Simulated),
     operation: ExplainedOperation,
-    at: Sector,
-    length: Sectors,
+    (at, length): (Sector, Sectors),
+    failed: &[Slot],
 ) -> Result<RequestAccesses, ExplainError> {
-    check(geometry, at, length, &[])?;
-    let case = Case { geometry, tuning, simulated, at, length, failed: &[] };
+    check(geometry, at, length, failed)?;
+    let case = Case { geometry, tuning, simulated, at, length, failed };
     let of_plan = |planned: &Planned| -> PlanAccesses {
         let steps = planned.plan.steps.iter().filter(|step| step.action.member().is_some());
         let steps: Vec<&Step> = steps.collect();

@@ -104,6 +104,24 @@ fn parity_logging_is_as_simulated() {
 }
 
 #[test]
+fn arrays_with_members_missing_are_as_simulated() {
+    let raid5 = ["array.organization=\"raid5\"", "semantics.combined=true", "health=[{ die = 3 }]"];
+    near(&raid5, 0.04);
+    let raid6 = [
+        "array.organization=\"raid5\"",
+        "array.tolerance=2",
+        "array.consistency=\"bitmap\"",
+        "health=[{ die = 3 }, { die = 8 }]",
+    ];
+    near(&raid6, 0.06);
+    let mirrors = ["array.organization=\"raid10\"", "drive.synchronized=true", "health=[{ die = 3 }]"];
+    near(&mirrors, 0.04);
+    let later = prepared(&["array.organization=\"raid5\"", "health=[{ die = 3, at = \"1s\" }]"]);
+    let refused = later.predict(&mut Clocks::default()).unwrap_err();
+    assert!(refused.to_string().starts_with("health: only members that have died"), "{refused}");
+}
+
+#[test]
 fn what_comes_by_chance_is_as_simulated() {
     let (predicted, simulated) = both(&["workload={ rate = 250, reads = 1.0, size = \"2KiB\" }"]);
     let off = predicted.response_ms / simulated.response_ms.mean - 1.0;

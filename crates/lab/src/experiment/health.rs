@@ -64,6 +64,12 @@ impl HealthSettings {
         within("slot", self.die.or(self.replace), members)
     }
 
+    /// The slot of a drive that is dead from the beginning on.
+    pub(super) fn dead_at_once(&self) -> Option<Slot> {
+        let at_once = self.at.is_none_or(|at| at.0 == Duration::ZERO) && self.array.unwrap_or(0) == 0;
+        self.die.filter(|_| at_once).map(Slot::new)
+    }
+
     /// Schedules the event.
     pub(super) fn plan(&self, world: &mut World, drive: impl FnOnce() -> Member) {
         let at = Instant::ZERO + self.at.map_or(Duration::ZERO, |time| time.0);

@@ -13,7 +13,7 @@ use parlour_sim::paths::{PathError, Paths};
 use parlour_sim::report::Report;
 use parlour_sim::run::{Measure, Progress, RunError, watched};
 use parlour_sim::world::World;
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Slot};
 use parlour_workload::random::Random;
 use parlour_workload::source::Source;
 use parlour_workload::space::Space;
@@ -110,6 +110,14 @@ impl Prepared {
     /// run that ends with a rebuild.
     pub fn is_foreseeable(&self) -> bool {
         self.control == Control::Once && !self.until_rebuilt
+    }
+
+    /// The slots whose drives are dead from the beginning on.
+    pub(super) fn dead(&self) -> Vec<Slot> {
+        let mut dead: Vec<Slot> = self.health.iter().filter_map(HealthSettings::dead_at_once).collect();
+        dead.sort_unstable();
+        dead.dedup();
+        dead
     }
 
     fn run_once(

@@ -17,7 +17,9 @@ use crate::experiment::prepared::Prepared;
 pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmodelled> {
     let layout = prepared.geometry.layout();
     let (part, blocks) = stages.written;
-    let Some(logs) = layout.logs().filter(|_| part > 0.0) else { return Ok(Later::default()) };
+    // While members are missing, parity is updated in place (a journal is not modelled then).
+    let is_logged = part > 0.0 && prepared.dead().is_empty();
+    let Some(logs) = layout.logs().filter(|_| is_logged) else { return Ok(Later::default()) };
     let shape = logs.shape();
     let mechanics = prepared.description.mechanics(Angle::default())?;
     // A log record is as long as the write, but at most a stripe unit.

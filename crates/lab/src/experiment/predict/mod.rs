@@ -27,7 +27,7 @@ pub use clock::Clocks;
 use journal::Journal;
 pub use refused::Unmodelled;
 pub use stage::AccessTime;
-use stages::{Stages, Timed};
+use stages::{Queues, Stages, Timed};
 
 /// The prediction of closed forms for a run. The names are those of
 /// [`Figures`](crate::figures::Figures).
@@ -43,7 +43,7 @@ pub struct Prediction {
     pub response_ms: f64,
     /// The mean number of requests under way.
     pub under_way: f64,
-    /// The fraction of the time in which a member is busy.
+    /// The fraction of the time in which a member is busy, in the mean of all; dead ones are not.
     pub utilization: f64,
     /// The mean components of a host access's time, without queueing.
     pub access_ms: AccessTime,
@@ -64,11 +64,14 @@ impl Prepared {
         let load = source.load();
         let stages = Stages::sample(self, source, &mut random)?;
         let mut clock = clocks.of(self)?;
-        let timed = stages.timed(&mut clock)?;
+        let dead = self.dead();
+        let queues = stages.queues(&dead);
+        let timed = stages.timed(queues, &mut clock)?;
         let journal = Journal::of(self, &stages, &mut clock)?;
         let later = logs::later(self, &stages)?;
         let members = u32::from(self.geometry.members());
-        let disks = members / stages.in_step();
+        let left = members - dead.len() as u32;
+        let disks = queues.count;
         let found = match (load, &journal) {
             (Load::Closed { processes, think }, Some(journal)) => {
                 let who = (processes, milliseconds(think.mean()));
@@ -88,19 +91,20 @@ impl Prepared {
             mb_per_second: found.throughput * stages.bytes / 1e6,
             response_ms: found.response,
             under_way: found.queue,
-            utilization: found.utilization.min(1.0),
+            utilization: found.utilization.min(1.0) * f64::from(left) / f64::from(members),
             access_ms: timed.access_time(),
-            assumed: self.assumed(&stages),
+            assumed: self.assumed(&stages, queues),
         })
     }
 
-    fn assumed(&self, stages: &Stages) -> Vec<&'static str> {
-        let several = stages.most_siblings() > stages.in_step();
+    fn assumed(&self, stages: &Stages, queues: Queues) -> Vec<&'static str> {
+        let several = stages.most_siblings() > queues.in_step;
         let all = [
             (self.synchronized && several, "the platters of a request's disks are not in step"),
             (self.geometry.keeps_copies() && stages.reads, "any copy is read, however busy its disk"),
             (self.tuning.bitmap && stages.writes, "the write-intent bitmap is never written"),
             (stages.joined, "accesses of a request to one disk are one"),
+            (!self.health.is_empty(), "the members that are left are equally loaded"),
         ];
         all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect()
     }

@@ -66,7 +66,16 @@ pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
             "control",
             "what is found by running again and again is not modelled",
         ),
-        (!prepared.health.is_empty(), "health", "only arrays all of whose members are there are modelled"),
+        (
+            prepared.dead().len() < prepared.health.len(),
+            "health",
+            "only members that have died in the beginning are modelled",
+        ),
+        (
+            !prepared.health.is_empty() && prepared.geometry.is_journaled(),
+            "health",
+            "a journal is modelled only where all members are there",
+        ),
         (prepared.paths.is_some(), "path", "processors, channels and strings are not modelled"),
         (prepared.discipline != Discipline::Fcfs, "drive.queue", "only fcfs is modelled"),
         (prepared.people_first, "drive.people-first", "accesses that yield to others are not modelled"),

@@ -80,18 +80,24 @@ impl Stages {
         self.visits.keys().map(|stage| stage.siblings).max().unwrap_or(0)
     }
 
-    /// The number of disks that always do the same work, such as copies that are only written, and
-    /// so form one queue. Returns 1 if there are no such disks.
+    /// The queues that the members form, of which some may be `dead`. Disks that always do the same
+    /// work, such as copies that are only written, form one.
     ///
     /// Members that take part in exactly the same phases count as such disks.
-    pub(super) fn in_step(&self) -> u32 {
-        let mut groups: BTreeMap<u64, u32> = BTreeMap::new();
-        for number in &self.taken_part {
-            *groups.entry(*number).or_default() += 1;
+    pub(super) fn queues(&self, dead: &[Slot]) -> Queues {
+        let mut groups: BTreeMap<u64, usize> = BTreeMap::new();
+        for (slot, number) in self.taken_part.iter().enumerate() {
+            if !dead.iter().any(|dead| dead.as_usize() == slot) {
+                *groups.entry(*number).or_default() += 1;
+            }
         }
-        let mut sizes = groups.values();
-        let first = sizes.next().copied().unwrap_or(1);
-        if sizes.all(|size| *size == first) { first } else { 1 }
+        let in_step = groups.values().copied().max().unwrap_or(1);
+        let lacking: usize = groups.values().map(|size| in_step - size).sum();
+        let left = self.taken_part.len() - dead.len();
+        match lacking <= dead.len() {
+            true => Queues { count: groups.len() as u32, in_step: in_step as u32 },
+            false => Queues { count: left as u32, in_step: 1 },
+        }
     }
 
     fn add(&mut self, prepared: &Prepared, Ask { kind, at, length }: Ask) -> Result<(), Unmodelled> {
@@ -109,7 +115,8 @@ impl Stages {
             }
         }
         let how = (&prepared.tuning, prepared.simulated);
-        let RequestAccesses { plans, is_staged } = accesses(&prepared.geometry, how, operation, at, length)?;
+        let RequestAccesses { plans, is_staged } =
+            accesses(&prepared.geometry, how, operation, (at, length), &prepared.dead())?;
         let phases = plans.iter().map(|plan| plan.phases.len()).max().unwrap_or(0);
         let recorded = plans.iter().filter_map(|plan| plan.recorded);
         let records = recorded.fold(None, |sum, length| Some(sum.unwrap_or(0.0) + length.get() as f64));
@@ -169,8 +176,8 @@ impl Stages {
     }
 
     /// Returns the phases with their times.
-    pub(super) fn timed(&self, clock: &mut Clock<'_>) -> Result<Timed, Unmodelled> {
-        let in_step = self.in_step();
+    pub(super) fn timed(&self, queues: Queues, clock: &mut Clock<'_>) -> Result<Timed, Unmodelled> {
+        let in_step = queues.in_step;
         let mut timed = Timed { phases: Vec::new(), parts: Vec::new() };
         for (stage, visits) in &self.visits {
             let (phase, part) = clock.phase(*stage, in_step)?;
@@ -179,6 +186,14 @@ impl Stages {
         }
         Ok(timed)
     }
+}
+
+/// The queues that members form.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Queues {
+    pub(super) count: u32,
+    /// The disks of each.
+    pub(super) in_step: u32,
 }
 
 /// Phases with their times.

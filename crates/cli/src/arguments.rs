@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    add, completions, create, drives, examine, explain, fail, layout, model, rebuild, remove, replace,
-    reproduce, scrub, serve, simulate, status, stop, torture, up,
+    add, completions, create, drives, examine, explain, fail, layout, model, rebuild, reliability, remove,
+    replace, reproduce, scrub, serve, simulate, status, stop, torture, up,
 };
 
 /// A disk array in software: files and block devices as one redundant network block device
@@ -38,6 +38,7 @@ pub(crate) enum Command {
     Explain(explain::Options),
     Simulate(simulate::Options),
     Model(model::Options),
+    Reliability(reliability::Options),
     Reproduce(reproduce::Options),
     Drives(drives::Options),
     Torture(torture::Options),

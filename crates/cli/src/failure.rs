@@ -174,9 +174,10 @@ impl Failure {
             | Failure::NoRegions
             | Failure::NoSuchRegion(..)
             | Failure::Explain(_) => true,
-            Failure::Experiments(error) => {
-                !matches!(error, FilesError::NoFigures(..) | FilesError::NoModel(..))
-            }
+            Failure::Experiments(error) => !matches!(
+                error,
+                FilesError::NoFigures(..) | FilesError::NoModel(..) | FilesError::NotAssessed(..)
+            ),
             Failure::Shape(error) => !matches!(error, ShapeError::Members(_)),
             Failure::Create(error) => matches!(
                 error,

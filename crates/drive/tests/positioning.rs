@@ -52,8 +52,8 @@ fn a_write_begins_when_its_positioning_time_says() {
     }
 }
 
-/// Regression test. What the buffer has was taken to be read from the platters, where it passes only
-/// a turn later: so reads in a row were served in any order, and each round lost a turn.
+/// Regression test. What the buffer has was taken to be read from the platters, where it passes
+/// only a turn later: so reads in a row were served in any order, and each round lost a turn.
 #[test]
 fn reads_in_a_row_are_nearest_in_their_order() {
     const BLOCKS: u64 = 128;

@@ -1,15 +1,12 @@
 //! Runs all runs of an experiment on all cores. The results are in the order of the axes, whatever
 //! the order in which the runs end.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-
 use parlour_sim::control::ControlError;
 use parlour_sim::report::Ended;
 pub use parlour_sim::run::Progress;
 use parlour_sim::run::RunError;
 
+use crate::cores::on_all_cores;
 use crate::experiment::prepared::{Outcome, PointError, Prepared};
 
 /// The results of a run, or the reason why there are none.
@@ -58,23 +55,11 @@ pub fn run_all(prepared: &[Prepared], done: impl Fn() + Sync) -> Vec<Shown> {
 
 /// Runs all prepared runs with a follower. The result of a run that did not begin is `None`.
 pub fn follow_all(prepared: &[Prepared], follow: &impl Follow) -> Vec<Option<Shown>> {
-    let next = AtomicUsize::new(0);
-    let shown: Mutex<Vec<Option<Shown>>> = Mutex::new(prepared.iter().map(|_| None).collect());
-    let work = || {
-        while let Some((number, prepared)) =
-            take(&next, prepared).filter(|(number, _)| follow.begins(*number))
-        {
-            let report = prepared.run_followed(&mut |progress| follow.goes_on(number, progress));
-            shown.lock().expect("no run panics while it holds the lock")[number] = Some(report);
+    on_all_cores(prepared.len(), |number| {
+        follow.begins(number).then(|| {
+            let report = prepared[number].run_followed(&mut |progress| follow.goes_on(number, progress));
             follow.ended(number);
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(prepared.len());
-    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    shown.into_inner().expect("no run panics while it holds the lock")
-}
-
-fn take<'a>(next: &AtomicUsize, prepared: &'a [Prepared]) -> Option<(usize, &'a Prepared)> {
-    let number = next.fetch_add(1, Ordering::Relaxed);
-    prepared.get(number).map(|prepared| (number, prepared))
+            report
+        })
+    })
 }

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use parlour_lab::experiment::Experiment;
+use parlour_lab::experiment::{Experiment, Point};
+use parlour_lab::reliability::assess;
+use parlour_lab::settings::Time;
 use parlour_units::Duration;
 
 fn files(directory: &Path, found: &mut Vec<PathBuf>) {
@@ -25,10 +27,23 @@ fn every_run_of_every_experiment_is_possible() {
     for path in found {
         let experiment = Experiment::load(&path, &[]).unwrap_or_else(|error| panic!("{error}"));
         for point in experiment.points().unwrap_or_else(|error| panic!("{error}")) {
+            if path.parent().is_some_and(|directory| directory.ends_with("reliability")) {
+                assess_once(&point, &path);
+                continue;
+            }
             let prepared = point.setup.prepare(&path);
             prepared.unwrap_or_else(|error| panic!("{}: {:?}: {error}", path.display(), point.labels));
         }
     }
+}
+
+/// (Their rebuilds are long.)
+fn assess_once(point: &Point, path: &Path) {
+    let mut setup = point.setup.clone();
+    setup.reliability.rebuild = Some(Time(Duration::from_secs(3_600)));
+    setup.reliability.at_most = Some(2);
+    let assessed = assess(&setup, path);
+    assessed.unwrap_or_else(|error| panic!("{}: {:?}: {error}", path.display(), point.labels));
 }
 
 fn shown(text: &str) -> parlour_lab::experiment::prepared::Outcome {

@@ -1,12 +1,13 @@
-//! The experiment files of `parlour simulate` and `parlour model`, and the common parts of their
-//! answers.
+//! The experiment files of `parlour simulate`, `parlour model` and `parlour reliability`, and the
+//! common parts of their answers.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use parlour_lab::experiment::build::BuildError;
 use parlour_lab::experiment::prepared::Prepared;
-use parlour_lab::experiment::{Experiment, ExperimentError};
+use parlour_lab::experiment::{Experiment, ExperimentError, Point};
+use parlour_lab::reliability::{self, ReliabilityError};
 use serde::Serialize;
 
 /// Which experiments, and what is otherwise in them.
@@ -32,13 +33,22 @@ pub(crate) enum FilesError {
     NoFigures(usize, String),
     #[error("of {0} of {1} closed forms say nothing")]
     NoModel(usize, String),
+    #[error("{path}{labels}: {source}", path = .path.display())]
+    Reliability { path: PathBuf, labels: String, source: Box<ReliabilityError> },
+    #[error("no reliability of {0} of {1}")]
+    NotAssessed(usize, String),
 }
 
 /// An experiment. For each run: the values of its axes, and everything that the run needs.
 pub(super) struct Ready {
-    experiment: Experiment,
-    labels: Vec<Vec<String>>,
+    points: Points,
     pub(super) prepared: Vec<Prepared>,
+}
+
+/// An experiment. For each run: the values of its axes, and the resulting settings.
+pub(super) struct Points {
+    experiment: Experiment,
+    pub(super) points: Vec<Point>,
 }
 
 /// An experiment and the results of its runs.
@@ -65,36 +75,65 @@ impl Files {
     /// one more key in all of them.
     pub(super) fn prepare(&self, besides: Option<String>) -> Result<Vec<Ready>, FilesError> {
         let set: Vec<String> = self.set.iter().cloned().chain(besides).collect();
-        self.files.iter().map(|file| Ready::of(file, &set)).collect()
+        self.files.iter().map(|file| Points::of(file, &set)?.prepare()).collect()
+    }
+
+    /// Reads all files, for their arrays' reliability. Errors in any file are reported first.
+    pub(super) fn arrays(&self) -> Result<Vec<Points>, FilesError> {
+        self.files.iter().map(|file| Points::of(file, &self.set)?.checked()).collect()
     }
 }
 
-impl Ready {
-    fn of(file: &Path, set: &[String]) -> Result<Ready, FilesError> {
+impl Points {
+    fn of(file: &Path, set: &[String]) -> Result<Points, FilesError> {
         let experiment = Experiment::load(file, set)?;
-        let (mut labels, mut prepared) = (Vec::new(), Vec::new());
-        for point in experiment.points()? {
-            let ready = point.setup.prepare(file).map_err(|source| FilesError::Build {
-                path: file.to_owned(),
-                labels: with(&experiment.named(&point.labels)),
+        let points = experiment.points()?;
+        Ok(Points { experiment, points })
+    }
+
+    fn prepare(self) -> Result<Ready, FilesError> {
+        let prepared = self.points.iter().map(|point| {
+            point.setup.prepare(self.path()).map_err(|source| FilesError::Build {
+                path: self.path().to_owned(),
+                labels: with(&self.experiment.named(&point.labels)),
                 source,
+            })
+        });
+        Ok(Ready { prepared: prepared.collect::<Result<_, _>>()?, points: self })
+    }
+
+    fn checked(self) -> Result<Points, FilesError> {
+        for point in &self.points {
+            reliability::check(&point.setup, self.path()).map_err(|source| FilesError::Reliability {
+                path: self.path().to_owned(),
+                labels: with(&self.experiment.named(&point.labels)),
+                source: Box::new(source),
             })?;
-            labels.push(point.labels);
-            prepared.push(ready);
         }
-        Ok(Ready { experiment, labels, prepared })
+        Ok(self)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.experiment.path
     }
 
     /// Combines the experiment with the results of its runs.
     pub(super) fn shown<T>(&self, shown: impl IntoIterator<Item = T>) -> Shown<T> {
-        let runs = self.labels.iter().zip(shown);
+        let runs = self.points.iter().zip(shown);
         Shown {
             file: self.experiment.path.display().to_string(),
             title: self.experiment.title.clone(),
             about: self.experiment.about.clone(),
             axes: self.experiment.axes.iter().map(|axis| axis.title.clone()).collect(),
-            runs: runs.map(|(values, shown)| Run { values: values.clone(), shown }).collect(),
+            runs: runs.map(|(point, shown)| Run { values: point.labels.clone(), shown }).collect(),
         }
+    }
+}
+
+impl Ready {
+    /// Combines the experiment with the results of its runs.
+    pub(super) fn shown<T>(&self, shown: impl IntoIterator<Item = T>) -> Shown<T> {
+        self.points.shown(shown)
     }
 }
 

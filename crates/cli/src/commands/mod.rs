@@ -11,6 +11,7 @@ pub(crate) mod fail;
 pub(crate) mod layout;
 pub(crate) mod model;
 pub(crate) mod rebuild;
+pub(crate) mod reliability;
 pub(crate) mod remove;
 pub(crate) mod replace;
 pub(crate) mod reproduce;
@@ -53,6 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Explain(options) => explain::run(options, console),
         Command::Simulate(options) => simulate::run(options, console),
         Command::Model(options) => model::run(options, console),
+        Command::Reliability(options) => reliability::run(options, console),
         Command::Reproduce(options) => reproduce::run(options, console),
         Command::Drives(options) => drives::run(options, console),
         Command::Torture(options) => torture::run(options, console),

@@ -127,32 +127,8 @@ impl Setup {
     /// # Errors
     /// A setting is invalid. The error names its key.
     pub fn prepare(&self, path: &Path) -> Result<Prepared, BuildError> {
-        let members = self.members.ok_or(BuildError::NoMembers)?;
-        let description = self.drive.description(path)?;
-        let length = self.length(&description)?;
-        let organization = self.array.organization()?;
-        let block = self.array.block.map_or(BLOCK, Size::sectors);
-        let creation = Creation {
-            organization,
-            checks: self.array.checks(members)?,
-            members,
-            groups: self.array.groups(),
-            width: self.array.width,
-            unit: self.array.unit().sectors(),
-            block,
-            member_length: length,
-            log: LogCreation {
-                journals: self.journal.devices.unwrap_or(0),
-                ..self.log.creation(organization.is_logged())?
-            },
-            consistency: self.array.consistency()?,
-        };
-        let geometry = if organization.layout.is_in_cylinders() {
-            let cylinder = opening::cylinder(&description.mechanics(Angle::default())?)?;
-            Geometry::create_on(&creation, cylinder)?
-        } else {
-            Geometry::create(&creation)?
-        };
+        let (geometry, description, length) = self.geometry(path)?;
+        let members = geometry.members();
         if self.workload.is_empty() {
             return Err(BuildError::NoWorkload);
         }
@@ -200,13 +176,52 @@ impl Setup {
             path_settings: self.path.clone(),
             health: self.health.clone(),
             until_rebuilt: self.measure.until_rebuilt.unwrap_or(false),
-            seed: self.seed.unwrap_or(SEED),
+            seed: self.seed(),
             history: self.measure.history.unwrap_or(false),
             geometry,
         };
         // Errors in a workload are reported before the first run.
         prepared.sources(None, &mut Random::new(prepared.seed))?;
         Ok(prepared)
+    }
+
+    /// The geometry of each array, its drives, and how much of each is used.
+    ///
+    /// # Errors
+    /// A setting of the array or of its drives is invalid. The error names its key.
+    pub fn geometry(&self, path: &Path) -> Result<(Geometry, Description, Sectors), BuildError> {
+        let members = self.members.ok_or(BuildError::NoMembers)?;
+        let description = self.drive.description(path)?;
+        let length = self.length(&description)?;
+        let organization = self.array.organization()?;
+        let block = self.array.block.map_or(BLOCK, Size::sectors);
+        let creation = Creation {
+            organization,
+            checks: self.array.checks(members)?,
+            members,
+            groups: self.array.groups(),
+            width: self.array.width,
+            unit: self.array.unit().sectors(),
+            block,
+            member_length: length,
+            log: LogCreation {
+                journals: self.journal.devices.unwrap_or(0),
+                ..self.log.creation(organization.is_logged())?
+            },
+            consistency: self.array.consistency()?,
+        };
+        let geometry = if organization.layout.is_in_cylinders() {
+            let cylinder = opening::cylinder(&description.mechanics(Angle::default())?)?;
+            Geometry::create_on(&creation, cylinder)?
+        } else {
+            Geometry::create(&creation)?
+        };
+        Ok((geometry, description, length))
+    }
+
+    /// The seed of the random numbers.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or(SEED)
     }
 
     fn length(&self, description: &Description) -> Result<Sectors, BuildError> {

@@ -10,8 +10,10 @@ pub mod health;
 pub mod path;
 pub mod predict;
 pub mod prepared;
+pub mod reliability;
 pub mod setup;
 pub mod sweep;
+mod tables;
 pub mod workload;
 
 use std::path::{Path, PathBuf};

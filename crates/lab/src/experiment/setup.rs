@@ -1,16 +1,13 @@
 //! The keys of an experiment file. `docs/experiments.md` documents each with its unit and default.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use parlour_array::{Simulated, Tuning};
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::drive::DriveSettings;
 use super::health::HealthSettings;
 use super::path::PathSettings;
+use super::reliability::ReliabilitySettings;
+use super::tables::{as_several, one_or_several};
 use super::workload::WorkloadSettings;
 use crate::settings::{LogSettings, OrganizationSettings, Size, Time, TuningSettings};
 
@@ -50,6 +47,8 @@ pub struct Setup {
     pub measure: MeasureSettings,
     /// A search over several runs.
     pub control: ControlSettings,
+    /// What is assumed of failures, for `parlour reliability`.
+    pub reliability: ReliabilitySettings,
 }
 
 /// Devices that take the entries of the commit log.
@@ -153,39 +152,4 @@ pub struct ControlSettings {
     pub times_idle: Option<f64>,
     /// The largest number of processes.
     pub processes: Option<u32>,
-}
-
-/// Reads one table, or a list of tables.
-fn one_or_several<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
-    deserializer: D,
-) -> Result<Vec<T>, D::Error> {
-    struct Tables<T>(PhantomData<T>);
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Tables<T> {
-        type Value = Vec<T>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a table, or a list of tables")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-            Ok(vec![T::deserialize(MapAccessDeserializer::new(map))?])
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-            Vec::deserialize(SeqAccessDeserializer::new(list))
-        }
-    }
-    deserializer.deserialize_any(Tables(PhantomData))
-}
-
-/// Writes a list with at least one table, so that the keys of the table are known to the check of
-/// keys.
-fn as_several<S: Serializer, T: Default + Serialize>(
-    several: &[T],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    match several {
-        [] => [T::default()].serialize(serializer),
-        several => several.serialize(serializer),
-    }
 }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use parlour_lab::experiment::{Experiment, Point};
+use parlour_lab::figures::Figures;
 use parlour_lab::reliability::assess;
 use parlour_lab::settings::Time;
 use parlour_units::Duration;
@@ -232,4 +233,23 @@ at-most = 4_000
     // (Without this, more than nine of ten answers came at once, and the others took seconds.)
     let (middle, slow) = (response.quantile(0.5), response.quantile(0.9));
     assert!(middle > Duration::from_millis(10) && slow < Duration::from_millis(400), "{middle:?} {slow:?}");
+}
+
+#[test]
+fn what_has_no_place_for_a_journal_has_a_bitmap_by_default() {
+    let path = Path::new("it.toml");
+    let text = "members = 6\ndrive.model = \"ibm-0661\"\n\
+        array = { organization = \"floating\", tolerance = 2, unit = \"2KiB\" }";
+    let points = Experiment::parse(path, text, &[]).unwrap().points().unwrap();
+    let (geometry, ..) = points[0].setup.geometry(path).unwrap_or_else(|error| panic!("{error}"));
+    assert!(!geometry.is_journaled());
+}
+
+#[test]
+fn a_drive_with_shorter_seeks_writes_more() {
+    let rate = |seeks: &str| {
+        let outcome = shown(&FIVE.replace("model =", &format!("seeks = {seeks}\nmodel =")));
+        Figures::of(&outcome, false).throughput.mean
+    };
+    assert!(rate("0.2") > 1.3 * rate("1.0"));
 }

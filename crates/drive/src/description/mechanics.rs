@@ -78,6 +78,18 @@ fn yes() -> bool {
     true
 }
 
+impl SeekTable {
+    /// All times `factor` times as long.
+    pub(super) fn scale(&mut self, factor: f64) {
+        match self {
+            SeekTable::Table { table } => table.iter_mut().for_each(|(_, time)| *time *= factor),
+            SeekTable::Formula { constant, linear, root, .. } => {
+                [constant, linear, root].into_iter().for_each(|part| *part *= factor);
+            }
+        }
+    }
+}
+
 /// `head_order`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -55,6 +55,16 @@ pub struct Description {
 }
 
 impl Description {
+    /// The same drive with seeks that take `factor` times as long. Nothing else is changed, and so
+    /// skews hide shorter or longer seeks than they do on the drive.
+    #[must_use]
+    pub fn with_seeks(mut self, factor: f64) -> Description {
+        if let Some(mechanics) = &mut self.mechanics {
+            mechanics.seek.scale(factor);
+        }
+        self
+    }
+
     /// Parses a file.
     pub fn parse(text: &str) -> Result<Description, DescriptionError> {
         toml::from_str(text).map_err(|error: toml::de::Error| {
@@ -158,6 +168,17 @@ sectors_per_track = 100
         let description = Description::parse(text);
         let mechanics = description.and_then(|description| description.mechanics(Angle::default()).map(drop));
         mechanics.expect_err("it is no drive").to_string()
+    }
+
+    #[test]
+    fn seeks_are_scaled_and_nothing_else() {
+        let drive = Description::parse(DRIVE).expect("it is one");
+        let time = |drive: &Description, distance| {
+            drive.mechanics(Angle::default()).expect("it is one").seek.time(distance).nanoseconds()
+        };
+        let slower = drive.clone().with_seeks(2.5);
+        assert_eq!([time(&drive, 4), time(&slower, 4), time(&slower, 0)], [1_400_000, 3_500_000, 0]);
+        assert_eq!(Description { mechanics: drive.mechanics.clone(), ..slower }, drive);
     }
 
     #[test]

@@ -14,6 +14,8 @@ use crate::drives::{self, FindError};
 pub struct DriveSettings {
     /// The name of a drive of the catalogue, or a file.
     pub model: Option<String>,
+    /// The factor by which its seeks are longer.
+    pub seeks: Option<f64>,
     /// The order in which waiting accesses are served.
     pub queue: Option<QueueName>,
     /// R of V(R): the penalty for reversing the arm's direction, as a fraction of all cylinders.
@@ -54,7 +56,7 @@ pub enum DriveError {
     /// It cannot be found.
     #[error("drive.model: {0}")]
     Find(#[from] FindError),
-    /// A number of the queue is invalid.
+    /// A number is invalid.
     #[error("drive.{key}: {value} is not possible; use {possible}")]
     Number {
         /// The key.
@@ -73,10 +75,15 @@ impl DriveSettings {
     /// Returns the drive's description. A file is looked for in the directory of the experiment.
     ///
     /// # Errors
-    /// There is no such drive.
+    /// There is no such drive, or its seeks are impossible.
     pub fn description(&self, experiment: &Path) -> Result<Description, DriveError> {
         let name = self.model.as_deref().ok_or(DriveError::Unnamed)?;
-        Ok(drives::find(name, experiment.parent().unwrap_or(Path::new("")))?)
+        let drive = drives::find(name, experiment.parent().unwrap_or(Path::new("")))?;
+        match self.seeks {
+            None => Ok(drive),
+            Some(factor) if (0.01..=100.0).contains(&factor) => Ok(drive.with_seeks(factor)),
+            Some(value) => Err(DriveError::Number { key: "seeks", value, possible: "0.01 to 100" }),
+        }
     }
 
     /// Returns the order of service.

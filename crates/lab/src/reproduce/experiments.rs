@@ -23,6 +23,7 @@ pub const EXPERIMENTS: &[(&str, &str)] = catalogue![
     "stodolsky/figure-11",
     "stodolsky/figure-16",
     "stodolsky/figure-17",
+    "stodolsky/figure-18",
     "stodolsky/figure-21",
     "stodolsky/figure-23",
     "stodolsky/figure-23-load",

@@ -244,7 +244,8 @@ impl OrganizationSettings {
     pub fn consistency(&self) -> Result<Consistency, SettingError> {
         let row = self.row()?;
         let several = row.organization.keeps_parity() && self.checks(0)? > 1;
-        let journaled = row.organization.is_logged() || several;
+        let journaled =
+            row.organization.is_logged() || (several && row.organization.takes(Consistency::Journal));
         let usual = if journaled { Consistency::Journal } else { Consistency::Bitmap };
         let consistency = self.consistency.map_or(usual, Consistency::from);
         match row.organization.takes(consistency) {

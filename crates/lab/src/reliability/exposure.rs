@@ -9,7 +9,7 @@ use parlour_units::{Slot, Stripe, Unit};
 const SAMPLES: u64 = 1 << 16;
 
 /// What is known of sets of missing slots is forgotten beyond this number, and of lacking units.
-const MOST_KNOWN: usize = 1 << 14;
+const MOST_KNOWN: usize = 1 << 16;
 
 /// Slots whose content is missing, in order.
 pub(super) type Missing = Vec<u16>;
@@ -27,7 +27,7 @@ struct Places {
 pub(super) struct Loss {
     /// Data units that cannot be computed, per stripe.
     pub(super) units: f64,
-    /// For each slot that is left: what an unreadable sector on it costs beyond that.
+    /// By slot, if sectors matter and no units are lost: what an unreadable sector on it costs.
     pub(super) beside: Vec<Beside>,
 }
 
@@ -92,34 +92,37 @@ impl<'a> Exposure<'a> {
     fn compute(&mut self, missing: &[u16]) -> Loss {
         let mut gone = vec![false; usize::from(self.geometry.members())];
         missing.iter().for_each(|slot| gone[usize::from(*slot)] = true);
-        let mut loss = Loss { units: 0.0, beside: vec![Beside::default(); gone.len()] };
+        let mut loss = Loss::default();
         let tolerance = usize::from(self.geometry.fault_tolerance());
         if missing.len() < tolerance + usize::from(!self.sectors) {
             return loss;
         }
         let stripes = std::mem::take(&mut self.stripes);
-        for (places, share) in &stripes {
-            if places.count(&gone) < tolerance {
-                continue;
-            }
-            let lost = self.lost(places, &gone);
-            loss.units += share * lost;
-            if !self.sectors {
-                continue;
-            }
-            for slot in places.left(&gone) {
-                gone[slot] = true;
-                let more = self.lost(places, &gone) - lost;
-                gone[slot] = false;
-                if more > 0.0 {
-                    let beside = &mut loss.beside[slot];
-                    beside.probability += share / self.held[slot];
-                    beside.sectors += share / self.held[slot] * more;
-                }
+        let hit = |(places, _): &&(Places, f64)| places.count(&gone) >= tolerance;
+        let hit: Vec<&(Places, f64)> = stripes.iter().filter(hit).collect();
+        loss.units = hit.iter().map(|(places, share)| share * self.lost(places, &gone)).sum();
+        // (Beside units, sectors are little.)
+        if self.sectors && loss.units == 0.0 {
+            loss.beside.resize(gone.len(), Beside::default());
+            for (places, share) in hit {
+                self.add_sectors(&mut loss.beside, places, *share, &mut gone);
             }
         }
         self.stripes = stripes;
         loss
+    }
+
+    /// Adds what unreadable sectors of a stripe cost, which has lost no data so far.
+    fn add_sectors(&mut self, beside: &mut [Beside], places: &Places, share: f64, gone: &mut [bool]) {
+        for slot in places.left(gone) {
+            gone[slot] = true;
+            let sectors = self.lost(places, gone);
+            gone[slot] = false;
+            if sectors > 0.0 {
+                beside[slot].probability += share / self.held[slot];
+                beside[slot].sectors += share / self.held[slot] * sectors;
+            }
+        }
     }
 
     /// The data units of a stripe that cannot be computed.

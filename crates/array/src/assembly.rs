@@ -12,7 +12,7 @@ use parlour_units::{Sectors, Slot};
 use crate::format::banks::{Banks, Newest};
 use crate::format::bitmap::{Bits, StoredBitmap, TableEntry, decode_table};
 use crate::format::horizon::Horizon;
-use crate::format::superblock::{EntryState, REMEMBERED_SESSIONS, Superblock, SuperblockError};
+use crate::format::superblock::{EntryState, REMEMBERED_SESSIONS, Stage, Superblock, SuperblockError};
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::roster::epoch::Epoch;
@@ -239,10 +239,10 @@ impl Assembly {
         }
         let newest = &self.superblock;
         // The member's session is the one before, or it took part in another opening after that
-        // session, which did not come to its end either.
+        // session, which wrote nothing either.
         let before = newest.last_completed();
-        let missed_nothing =
-            newest.opening && (before == Some(superblock.session()) || before == superblock.last_completed());
+        let missed_nothing = newest.stage == Stage::Opening
+            && (before == Some(superblock.session()) || before == superblock.last_begun());
         let current = superblock.session() == newest.session() || missed_nothing;
         match table[entry].state {
             EntryState::Spare => Verdict::Spare,
@@ -392,9 +392,8 @@ fn refuse_diverged(
     let remembered = REMEMBERED_SESSIONS as u64;
     let diverged = of_array.iter().find(|(_, superblock)| {
         let recent = superblock.session_number + remembered > newest.session_number;
-        // An opening that did not come to its end has written no data: the session before it
-        // counts.
-        let before = superblock.session_before().filter(|_| superblock.opening);
+        // If nothing was written in its session, the session before counts.
+        let before = superblock.last_begun();
         let known = |session: Identity| newest.sessions.contains(&session);
         recent && !known(superblock.session()) && !before.is_some_and(known)
     });

@@ -82,7 +82,7 @@ pub use format::bitmap::BitmapContent;
 pub use format::commit_entry::CommitPart;
 pub use format::segment::SegmentSummary;
 pub use format::superblock::{
-    Entry, EntryState, FORMAT_VERSION, Recorded, SUPERBLOCK_BYTES, Superblock, SuperblockError,
+    Entry, EntryState, FORMAT_VERSION, Recorded, SUPERBLOCK_BYTES, Stage, Superblock, SuperblockError,
 };
 pub use geometry::{
     ALIGNMENT, Creation, CreationError, Cylinder, Geometry, LogCreation, MAXIMUM_MEMBERS, SUPERBLOCK,

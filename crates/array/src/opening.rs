@@ -10,7 +10,7 @@ use crate::format::banks::Banks;
 use crate::format::bitmap::{Bits, StoredBitmap, TableEntry, encode_table};
 use crate::format::horizon::{LAST_OPENING, LAST_SUPERBLOCK, first_sequence};
 use crate::format::superblock::{
-    Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Superblock,
+    Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Stage, Superblock,
 };
 use crate::geometry::Geometry;
 use crate::identity::Identity;
@@ -77,7 +77,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             session_number: FIRST_SESSION,
             sessions: vec![new.session],
             clean: true,
-            opening: false,
+            stage: Stage::Begun,
             writable: true,
             copy: 0,
             geometry: *geometry.stored(),
@@ -282,7 +282,7 @@ fn superblocks_of(superblock: &Superblock, session: Identity, frontiers: Vec<u64
     let mut sessions = vec![session];
     // An opening that did not come to its end has written no data: members that were absent in it
     // have missed nothing.
-    let unfinished = usize::from(superblock.opening);
+    let unfinished = usize::from(superblock.stage == Stage::Opening);
     sessions.extend(superblock.sessions.iter().skip(unfinished).take(REMEMBERED_SESSIONS - 1));
     SuperblocksStart {
         name: superblock.name.clone(),

@@ -410,7 +410,7 @@ impl Durable {
         if records && cx.mode == Mode::Serving && !awaits {
             self.bitmap.forget_out_of_sync();
         }
-        let begins = self.superblocks.step_opening(cx);
+        let begins = self.superblocks.step_stage(cx);
         Some(SuperblocksWritten { recorded, begins })
     }
 

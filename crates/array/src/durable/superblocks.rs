@@ -2,8 +2,8 @@
 //!
 //! - A member's exclusion is durable in the survivors' superblocks before any write completes that
 //!   the member missed: this is the *barrier*.
-//! - Data and parity are not written before all members record that the opening has come to its
-//!   end: a member without that record has missed nothing.
+//! - A session begins in stages ([`Stage`]), each of them on all members before the next; data and
+//!   parity are written in the last one only. A member that is at another has missed nothing.
 //!
 //! At most one write of superblocks is under way; changes that come meanwhile go into the next one.
 
@@ -14,7 +14,7 @@ use crate::effect::{Action, Class};
 use crate::exec::job::FailedAccess;
 use crate::exec::progress::Progress;
 use crate::exec::waiting::WaitList;
-use crate::format::superblock::{Entry, EntryState, Recorded, Superblock};
+use crate::format::superblock::{Entry, EntryState, Recorded, Stage, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;
 use crate::ids::JobId;
@@ -34,12 +34,12 @@ pub(super) struct Superblocks {
     /// This session and those before it, the newest first.
     sessions: Vec<Identity>,
     clean: bool,
-    /// True until all members have this session's first superblock.
-    opening: bool,
+    /// The stage of this session that the next superblocks record.
+    stage: Stage,
     /// The member table as it was read. The superblocks of an opening repeat it unchanged: if the
     /// opening does not come to its end, members that were absent have missed nothing.
     found: Vec<Entry>,
-    /// All members have a superblock that records the end of this session's opening.
+    /// All members have a superblock that records the last stage.
     begun: bool,
     /// By slot, the frontier of its rebuild: what is rebuilt is flushed up to there.
     frontiers: Vec<u64>,
@@ -101,7 +101,7 @@ impl Superblocks {
             session_number: start.session_number,
             sessions: start.sessions,
             clean: false,
-            opening: true,
+            stage: Stage::Opening,
             found: start.table,
             begun: false,
             frontiers: start.frontiers,
@@ -137,7 +137,7 @@ impl Superblocks {
 
     /// The last session whose opening came to its end.
     pub(super) fn last_completed(&self) -> Option<Identity> {
-        self.sessions.get(usize::from(self.opening)).copied()
+        self.sessions.get(usize::from(self.is_opening())).copied()
     }
 
     pub(super) fn recorded(&self) -> &Recorded {
@@ -158,7 +158,7 @@ impl Superblocks {
 
     /// Whether the superblocks that name this session are not all written yet.
     pub(super) fn is_opening(&self) -> bool {
-        self.opening
+        self.stage == Stage::Opening
     }
 
     /// Whether superblocks record that this session has begun.
@@ -259,7 +259,7 @@ impl Superblocks {
     /// The members that get a superblock, each with its index in the member table.
     pub(super) fn members(&self, cx: &Context) -> Vec<(Member, u16)> {
         let roster = &cx.roster;
-        if self.opening {
+        if self.is_opening() {
             let entry = |member: &Member| {
                 let identity = roster.info(*member).identity;
                 self.found.iter().position(|entry| entry.member == identity)
@@ -280,7 +280,7 @@ impl Superblocks {
         self.sequence += 1;
         let id = cx.jobs.start(Kind::Superblock, Class::Metadata);
         let members = self.members(cx);
-        let table = if self.opening { self.found.clone() } else { self.member_table(cx) };
+        let table = if self.is_opening() { self.found.clone() } else { self.member_table(cx) };
         let superblock =
             |(member, entry): &(Member, u16)| self.superblock(cx, *member, *entry, table.clone());
         let blocks: Vec<Superblock> = members.iter().map(superblock).collect();
@@ -313,7 +313,7 @@ impl Superblocks {
             session_number: self.session_number,
             sessions: self.sessions.clone(),
             clean: self.clean,
-            opening: self.opening,
+            stage: self.stage,
             writable: true,
             copy: 0,
             geometry: *cx.geometry.stored(),
@@ -366,15 +366,19 @@ impl Superblocks {
         Written::Counts { recorded }
     }
 
-    /// The first write of a session ends its opening, and the second one begins it. Returns whether
-    /// the session begins now: what carries its numbers would be believed after a crash.
-    pub(super) fn step_opening(&mut self, cx: &Context) -> bool {
-        if std::mem::take(&mut self.opening) {
-            self.recorded.opened = self.session_number;
-            self.record_exclusion(cx);
-            return false;
+    /// All members have a superblock of the current stage. Returns whether the session begins now:
+    /// what carries its numbers would be believed after a crash.
+    pub(super) fn step_stage(&mut self, cx: &Context) -> bool {
+        match self.stage {
+            Stage::Opening => {
+                self.stage = Stage::Beginning;
+                self.recorded.opened = self.session_number;
+            }
+            Stage::Beginning => self.stage = Stage::Begun,
+            Stage::Begun => return !std::mem::replace(&mut self.begun, true),
         }
-        !std::mem::replace(&mut self.begun, true)
+        self.record_exclusion(cx);
+        false
     }
 }
 

@@ -16,7 +16,7 @@ use crate::format::bad_block_log::{BadBlockLog, Cause};
 use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
 use crate::format::commit_entry::{Change, Committed, EntryContent, EntryHeader, Intent, StagedWrite};
 use crate::format::segment::{Header, Record, RecordKind};
-use crate::format::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Superblock};
+use crate::format::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Stage, Superblock};
 use crate::geometry::{Creation, Geometry, LogCreation, StoredGeometry};
 use crate::identity::Identity;
 use crate::organization::{Consistency, Organization};
@@ -85,7 +85,7 @@ fn superblock() -> Superblock {
         session_number: 513,
         sessions: (1..=32).map(|number| Identity([number; 16])).collect(),
         clean: true,
-        opening: true,
+        stage: Stage::Opening,
         writable: true,
         copy: 0,
         geometry: *Geometry::create(&creation).expect("a possible array").stored(),

@@ -57,6 +57,12 @@ const LANES: u64 = 32;
 const JOURNAL_COPIES: u64 = 64;
 /// Feature: bad-block logs longer than 32 KiB.
 const LONG_BAD_BLOCK_LOG: u64 = 128;
+/// Flag: shut down cleanly.
+const CLEAN: u64 = 1;
+/// Flag: [`Stage::Opening`].
+const OPENING: u64 = 2;
+/// Flag: [`Stage::Beginning`].
+const BEGINNING: u64 = 4;
 /// Feature: several check units of a stripe that are computed from several data units.
 const SEVERAL_CHECKS: u64 = 256;
 /// Feature: stripes narrower than a parity group.
@@ -94,10 +100,8 @@ pub struct Superblock {
     pub sessions: Vec<Identity>,
     /// Whether the array was shut down cleanly: nothing in flight, logs complete.
     pub clean: bool,
-    /// Whether this superblock was written while its session was being opened. Until all members
-    /// had it, no data was written, so a member that is still in the session before has missed
-    /// nothing.
-    pub opening: bool,
+    /// How far its session had come.
+    pub stage: Stage,
     /// Whether its features allow writing (set by [`Superblock::decode`], not stored).
     pub writable: bool,
     /// Which of the two copies this is, 0 or 1 (set by [`Superblock::decode_copies`], not stored).
@@ -113,6 +117,38 @@ pub struct Superblock {
     pub table: Vec<Entry>,
     /// The metadata that was durable on all members when the superblock was written.
     pub recorded: Recorded,
+}
+
+/// How far a session had come when a superblock was written. Each stage is durable on all members
+/// before the next one begins, and data is written only in the last. So a member that is at one of
+/// the others knows that nothing was written in this session before it was excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// The session is being opened. Members may still be in the session before.
+    Opening,
+    /// All members know of the session; some may not know that its opening has ended.
+    Beginning,
+    /// All members know that its opening has ended: data may be written.
+    Begun,
+}
+
+impl Stage {
+    /// The flags of a superblock in this stage.
+    fn flags(self) -> u64 {
+        match self {
+            Stage::Opening => OPENING,
+            Stage::Beginning => BEGINNING,
+            Stage::Begun => 0,
+        }
+    }
+
+    fn of_flags(flags: u64) -> Stage {
+        match flags {
+            _ if flags & OPENING != 0 => Stage::Opening,
+            _ if flags & BEGINNING != 0 => Stage::Beginning,
+            _ => Stage::Begun,
+        }
+    }
 }
 
 /// Sequence numbers of metadata that all members hold. A member whose metadata has lower numbers is
@@ -219,7 +255,8 @@ impl Superblock {
         out.bytes(&self.array.0).bytes(&self.member.0);
         out.u16(self.entry).u16(self.table.len() as u16).u32(self.name.len() as u32);
         out.u64(self.member_length.get()).u64(self.sequence).u64(self.session_number);
-        out.u64(u64::from(self.clean) | u64::from(self.opening) << 1).u64(self.created);
+        let clean = if self.clean { CLEAN } else { 0 };
+        out.u64(clean | self.stage.flags()).u64(self.created);
         encode_geometry(out.seek(GEOMETRY_AT), &self.geometry);
         let Recorded { map, table, list, opened } = self.recorded;
         out.seek(RECORDED_AT).u64(map).u64(table).u64(list).u64(opened);
@@ -284,8 +321,8 @@ impl Superblock {
             sequence,
             session_number,
             sessions,
-            clean: flags & 1 != 0,
-            opening: flags & 2 != 0,
+            clean: flags & CLEAN != 0,
+            stage: Stage::of_flags(flags),
             writable: read_only_compatible & !KNOWN_READ_ONLY_COMPATIBLE == 0,
             copy: 0,
             geometry,
@@ -333,15 +370,20 @@ impl Superblock {
 
     /// The last session whose opening came to its end, as far as this superblock knows.
     pub(crate) fn last_completed(&self) -> Option<Identity> {
-        if self.opening { self.session_before() } else { Some(self.session()) }
+        if self.stage == Stage::Opening { self.session_before() } else { Some(self.session()) }
+    }
+
+    /// The last session that may have written data, as far as this superblock knows.
+    pub(crate) fn last_begun(&self) -> Option<Identity> {
+        if self.stage == Stage::Begun { Some(self.session()) } else { self.session_before() }
     }
 
     /// Whether `other` remembers a session after the last one that this superblock knows to have
-    /// begun. Openings since then that did not come to their end make no difference: this member
-    /// has missed that session.
+    /// begun. Openings since then that wrote nothing make no difference: this member has missed
+    /// that session.
     pub(crate) fn is_behind(&self, other: &Superblock) -> bool {
-        let last = self.last_completed();
-        let earlier = other.sessions.iter().skip(usize::from(other.opening) + 1);
+        let last = self.last_begun();
+        let earlier = other.sessions.iter().skip(usize::from(other.stage != Stage::Begun) + 1);
         earlier.map(|session| Some(*session)).any(|session| session == last)
     }
 

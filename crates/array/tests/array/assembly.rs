@@ -349,10 +349,11 @@ fn who_finds_no_space_for_what_is_to_be_durable_may_have_lost_what_was_written_b
         world.write_now(0, &bytes).expect("it is written");
         (0..members as usize).for_each(|disk| world.disks[disk].durable_writes_fail = Some(Fault::Undurable));
         // Some effect of this write is to be durable.
-        let durable = world.do_now(Operation::Write { durable: true }, 0, 16, Some(&bytes)).0;
-        assert!(durable.is_err(), "{name}");
+        let tag = world.submit(Operation::Write { durable: true }, 0, 16, Some(&bytes));
+        world.settle_until(|world| world.array.mode() == Mode::ReadOnly);
         (0..members as usize).for_each(|disk| world.disks[disk].durable_writes_fail = None);
         world.settle();
+        assert!(world.done.remove(&tag).expect("it was answered").0.is_err(), "{name}");
         assert_eq!(world.array.mode(), Mode::ReadOnly, "{name}");
         assert!(world.array.status().members.iter().all(|member| member.state == "active"), "{name}");
         // There is room again, but the failed writes are still lost.

@@ -38,6 +38,7 @@ fn a_server_stops_when_another_has_opened_the_array() {
         let mut first = World::new(&setup, SEED);
         let mut bytes = payload(&mut first.random, 16);
         first.write_now(0, &bytes).expect("it is written");
+        first.settle_until(|first| first.pending.is_empty());
         let mut disks = std::mem::take(&mut first.disks);
         let mut other = second(&setup, &disks);
         on(&mut disks, &mut other, |other| {

@@ -107,6 +107,53 @@ fn a_member_that_was_opened_in_vain_again_and_again_is_behind_those_that_went_on
     }
 }
 
+/// Opens the array from all its members, and kills the server when member `told` alone has the
+/// superblock that ends the opening.
+fn end_opening_on(world: World, told: u16) -> World {
+    let World { disks, setup, random, sessions, .. } = world;
+    let all: Vec<usize> = (0..disks.len()).collect();
+    let mut world = World::open(&setup, disks, all, random, sessions, false).unwrap();
+    let is_superblock =
+        |effect: &Effect| (0..setup.members).any(|member| is_superblock_of(&setup, effect, member));
+    for _ in 0..2 * setup.members {
+        assert!(carry_out(&mut world, is_superblock));
+    }
+    while !carry_out(&mut world, |effect| is_superblock_of(&setup, effect, told)) {
+        assert!(carry_out(&mut world, |effect| !is_superblock(effect)));
+    }
+    world
+}
+
+#[test]
+fn an_opening_that_ended_on_one_member_alone_has_written_nothing() {
+    for setup in several() {
+        let all: Vec<usize> = (0..usize::from(setup.members)).collect();
+        let (mut world, content) = stopped(&setup);
+        world = end_opening_on(world, 0);
+        world = open_in_vain(world, &all[1..], 1);
+        world = open_again(world, &all).unwrap();
+        let active = states(&world).iter().filter(|state| **state == "active").count();
+        assert_eq!(active, all.len(), "{:?}: {:?}", setup.organization, states(&world));
+        assert!(world.read_now(7, 400).unwrap() == content);
+    }
+}
+
+#[test]
+fn a_member_on_which_alone_an_opening_ended_is_behind_those_that_went_on() {
+    for setup in several() {
+        let all: Vec<usize> = (0..usize::from(setup.members)).collect();
+        let (mut world, _) = stopped(&setup);
+        world = end_opening_on(world, 0);
+        world = open_again(world, &all[1..]).unwrap();
+        let content = payload(&mut Random(9), 400);
+        world.write_now(7, &content).unwrap();
+        world.stop();
+        world = open_again(world, &all).unwrap();
+        assert_ne!(states(&world)[0], "active", "it has missed what was written");
+        assert!(world.read_now(7, 400).unwrap() == content);
+    }
+}
+
 /// An array with an unreadable sector, and a read of it that is under way.
 fn read_of_what_is_unreadable(world: &mut World) -> u64 {
     let start = world.array.geometry().data_start().get();

@@ -13,7 +13,7 @@
 //! completion.
 
 use parlour_codec::sector::SectorKey;
-use parlour_units::{Instant, Sector, Sectors};
+use parlour_units::{Instant, Sector, Sectors, Stripe, Unit};
 
 use crate::buffer::{BufferId, Part, Slice};
 use crate::core::Core;
@@ -149,10 +149,11 @@ impl Array {
         self.rooms.handle_timeout();
     }
 
-    /// The current place of the unit that the layout places at `home`; it differs only if units
+    /// The current place of the first sector of `unit`; it differs from the layout's only if units
     /// float.
-    pub fn current_location(&self, home: Location) -> Location {
-        self.rooms.core.cx.roster.current_location(home)
+    pub fn location(&self, stripe: Stripe, unit: Unit) -> Location {
+        let cx = &self.rooms.core.cx;
+        cx.roster.places(&cx.geometry).locate(stripe, unit)
     }
 
     /// Whether the job of this read writes to the same place next, as soon as its record is durable

@@ -17,6 +17,7 @@ use crate::map::{pieces, windows};
 use crate::plan::{
     Builder, Content, Fragment, LogMethod, Lost, Plan, Source, Span, Step, StripeView, StripeWrite,
 };
+use crate::roster::places::Places;
 use crate::stage::{Range, is_short};
 use crate::tuning::{Simulated, Tuning};
 use crate::update;
@@ -170,7 +171,13 @@ impl<'a> Case<'a> {
     fn view(&self, stripe: Stripe) -> StripeView<'a> {
         let gone = |unit: &Unit| self.is_failed(self.layout().locate(stripe, *unit).slot);
         let missing: UnitSet = self.layout().units().filter(gone).collect();
-        StripeView { geometry: self.geometry, stripe, missing, cached: &[], floats: None }
+        StripeView {
+            geometry: self.geometry,
+            stripe,
+            missing,
+            cached: &[],
+            places: Places::of_layout(self.layout()),
+        }
     }
 
     /// The old data that is known without reading.

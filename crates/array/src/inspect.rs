@@ -176,8 +176,8 @@ fn unreadable_stripes(core: &Core) -> Vec<u64> {
     let stripe = |(slot, at): (Slot, Sector)| {
         let location =
             Location { slot, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
-        match core.cx.roster.home_of(location).map(|home| layout.occupant(home)) {
-            Some(Occupant::Unit { stripe, .. }) => Some((layout.stripe_data() * stripe.get()).bytes().get()),
+        match core.cx.roster.places(&core.cx.geometry).occupant(location) {
+            Occupant::Unit { stripe, .. } => Some((layout.stripe_data() * stripe.get()).bytes().get()),
             _ => None,
         }
     };

@@ -75,11 +75,11 @@ impl Core {
         let missing = self.cx.roster.missing(&self.cx.geometry, stripe);
         let (mut here, mut gone) = (false, UnitSet::NONE);
         for unit in layout.units() {
-            let home = layout.locate(stripe, unit);
-            let at = self.cx.geometry.absolute(home.at + columns.from);
-            here |= home.slot == slot;
-            let listed = self.cx.roster.listed().has(home.slot, at, columns.length());
-            if home.slot == slot || missing.has(unit) || listed {
+            let place = self.cx.roster.places(&self.cx.geometry).locate(stripe, unit);
+            let at = self.cx.geometry.absolute(place.at + columns.from);
+            here |= place.slot == slot;
+            let listed = self.cx.roster.listed().has(place.slot, at, columns.length());
+            if place.slot == slot || missing.has(unit) || listed {
                 gone.insert(unit);
             }
         }

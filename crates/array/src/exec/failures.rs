@@ -44,26 +44,27 @@ impl Context {
 
     /// Where a part of a unit is stored.
     pub(crate) fn location_of(&self, window: Window, unit: Unit) -> (Slot, Sector) {
-        let home = self.geometry.layout().locate(window.stripe, unit);
-        let Location { slot, at } = self.roster.current_location(home);
+        let Location { slot, at } = self.roster.places(&self.geometry).locate(window.stripe, unit);
         (slot, self.geometry.absolute(at + window.columns.from))
     }
 
     /// The parts of units that are stored in these sectors of the data area of `slot`.
     pub(crate) fn windows_at(&self, slot: Slot, at: Sector, length: Sectors) -> Vec<(Window, Unit)> {
         let layout = self.geometry.layout();
+        let places = self.roster.places(&self.geometry);
         let mut list = Vec::new();
         let mut at = Sector::ZERO + (at - self.geometry.data_start());
         let end = at + length;
         while at < end {
-            let Some(home) = self.roster.home_of(Location { slot, at }) else {
+            let (stripe, unit, offset) = match places.occupant(Location { slot, at }) {
+                Occupant::Unit { stripe, unit, offset } => (stripe, unit, offset),
                 // No unit is stored here: it has floated to another position.
-                let unit = layout.unit_length();
-                at = at + (unit - at.from_start() % unit);
-                continue;
-            };
-            let Occupant::Unit { stripe, unit, offset } = layout.occupant(home) else {
-                return list;
+                Occupant::Unused if self.geometry.floats() => {
+                    let unit = layout.unit_length();
+                    at = at + (unit - at.from_start() % unit);
+                    continue;
+                }
+                Occupant::Unused | Occupant::Log { .. } => return list,
             };
             let left = layout.unit_length() - offset;
             let length = left.min(end - at).min(self.tuning.slice);

@@ -177,8 +177,7 @@ impl Hosts {
     /// Whether a member of `stripe` is missing or not yet whole. A member whose rebuild has ended
     /// counts as not whole until that is durable.
     fn is_short_of_members(&self, core: &Core, stripe: Stripe) -> bool {
-        let layout = core.cx.geometry.layout();
-        let mut slots = layout.units().map(|unit| layout.locate(stripe, unit).slot);
+        let mut slots = core.cx.roster.places(&core.cx.geometry).slots(stripe);
         slots.any(|slot| core.durable.known_state(&core.cx, slot) != SlotState::Active)
     }
 }

@@ -52,8 +52,7 @@ impl Hosts {
             for piece in &found {
                 match self.choose_unit(core, stripe, piece) {
                     Some(unit) => {
-                        let location =
-                            core.cx.roster.current_location(core.cx.geometry.layout().locate(stripe, unit));
+                        let location = core.cx.roster.places(&core.cx.geometry).locate(stripe, unit);
                         let at = core.cx.geometry.absolute(location.at + piece.columns.from);
                         reads.push((
                             location.slot,
@@ -156,10 +155,9 @@ impl Hosts {
 
     /// The unit to read `piece` from; `None` if it must be computed.
     pub(super) fn choose_unit(&mut self, core: &mut Core, stripe: Stripe, piece: &Piece) -> Option<Unit> {
-        let layout = core.cx.geometry.layout();
         if !core.cx.geometry.keeps_copies() {
-            let location = layout.locate(stripe, piece.unit);
-            let readable = !core.cx.roster.is_degraded() || core.cx.roster.readable(location.slot, stripe);
+            let slot = || core.cx.roster.places(&core.cx.geometry).slot(stripe, piece.unit);
+            let readable = !core.cx.roster.is_degraded() || core.cx.roster.readable(slot(), stripe);
             return readable.then_some(piece.unit);
         }
         self.choose_copy(core, stripe, piece.columns)
@@ -167,7 +165,8 @@ impl Hosts {
 
     pub(super) fn choose_copy(&mut self, core: &mut Core, stripe: Stripe, columns: Columns) -> Option<Unit> {
         let layout = core.cx.geometry.layout();
-        let readable = |unit: &Unit| core.cx.roster.readable(layout.locate(stripe, *unit).slot, stripe);
+        let places = core.cx.roster.places(&core.cx.geometry);
+        let readable = |unit: &Unit| core.cx.roster.readable(places.slot(stripe, *unit), stripe);
         let mut copies = layout.units().filter(readable);
         // Until a region is resynced its copies may differ. All reads must use the copy that the
         // others will be rewritten from. While a job rewrites the stripe's copies, perhaps from one
@@ -176,7 +175,7 @@ impl Hosts {
             return copies.next().filter(|_| !core.cx.locks.is_exclusive(stripe));
         }
         let load = |unit: Unit| {
-            let location = layout.locate(stripe, unit);
+            let location = places.locate(stripe, unit);
             let member = core.cx.roster.member_at(location.slot).expect("a readable place has a member");
             let (queue, head) = core.cx.roster.queue(member);
             let at = core.cx.geometry.data_start() + (location.at + columns.from).from_start();

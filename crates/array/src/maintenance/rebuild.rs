@@ -75,8 +75,7 @@ impl Maintenance {
     /// Begins the next stripe of the rebuild of `slot`.
     fn begin_stripe(&mut self, cx: &mut Context, stripes: &mut Stripes, slot: Slot) {
         let stripe = Stripe::new(cx.roster.rebuilt(slot).next());
-        let layout = cx.geometry.layout();
-        let unit = layout.units().find(|unit| layout.locate(stripe, *unit).slot == slot);
+        let unit = cx.roster.places(&cx.geometry).unit_on(slot, stripe);
         match unit {
             Some(unit) => {
                 cx.roster.rebuilt_mut(slot).begin();

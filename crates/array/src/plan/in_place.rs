@@ -395,6 +395,7 @@ mod tests {
     use crate::geometry::{Creation, Geometry, LogCreation};
     use crate::organization::{Consistency, Organization};
     use crate::plan::{Content, Target};
+    use crate::roster::places::Places;
     use crate::tuning::Tuning;
 
     /// Which slots a write of data unit `unit` writes, where the one check unit is as `row` says.
@@ -418,7 +419,7 @@ mod tests {
             stripe: Stripe::new(0),
             missing: UnitSet::NONE,
             cached: &[],
-            floats: None,
+            places: Places::of_layout(geometry.layout()),
         };
         let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
         let pieces = [Piece { unit: Unit::new(unit), columns, host: Sectors::ZERO }];

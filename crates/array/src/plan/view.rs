@@ -8,7 +8,7 @@ use crate::code::{Table, UnitSet};
 use crate::columns::{Columns, Piece};
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Location};
-use crate::roster::floating::Floats;
+use crate::roster::places::Places;
 
 /// A stripe as a plan sees it: where its units are, and which of them can be used.
 #[derive(Clone, Copy)]
@@ -19,8 +19,8 @@ pub(crate) struct StripeView<'a> {
     pub(crate) missing: UnitSet,
     /// Old data that need not be read.
     pub(crate) cached: &'a [Cached],
-    /// The current places of units, if units float.
-    pub(crate) floats: Option<&'a Floats>,
+    /// The current places of units.
+    pub(crate) places: Places<'a>,
 }
 
 /// The place of old content: it covers `unit` from `column` on, and begins at `start` of the
@@ -88,8 +88,7 @@ impl StripeView<'_> {
     }
 
     pub(super) fn locate(&self, unit: Unit, column: Sectors) -> Location {
-        let home = self.geometry.layout().locate(self.stripe, unit);
-        let now = self.floats.map_or(home, |floats| floats.locate(home));
+        let now = self.places.locate(self.stripe, unit);
         let at = self.geometry.data_start() + (now.at + column).from_start();
         Location { slot: now.slot, at }
     }

@@ -15,6 +15,7 @@ pub(crate) mod listed;
 mod member;
 mod occupancy;
 mod placement;
+pub(crate) mod places;
 mod traffic;
 
 use parlour_units::{Member, Sector, Sectors, Slot, Stripe};
@@ -25,6 +26,7 @@ use self::kept::Kept;
 use self::listed::ListedBlocks;
 use self::member::MemberRecord;
 pub use self::member::{MemberInfo, Traffic};
+use self::places::Places;
 use crate::code::UnitSet;
 use crate::effect::Action;
 use crate::format::bad_block_log::{Cause, Full};
@@ -300,6 +302,11 @@ impl Roster {
         }
     }
 
+    /// Where units are now.
+    pub(crate) fn places<'a>(&'a self, geometry: &'a Geometry) -> Places<'a> {
+        Places::new(geometry.layout(), self.floats.as_ref())
+    }
+
     /// The units of `stripe` that a job with its lock cannot use.
     pub(crate) fn missing(&self, geometry: &Geometry, stripe: Stripe) -> UnitSet {
         if !self.degraded {
@@ -313,7 +320,8 @@ impl Roster {
             SlotState::Rebuilding => !self.slot(slot).rebuilt.has(stripe),
             SlotState::Failed => true,
         };
-        layout.units().filter(|unit| gone(layout.locate(stripe, *unit).slot)).collect()
+        let places = self.places(geometry);
+        layout.units().filter(|unit| gone(places.slot(stripe, *unit))).collect()
     }
 
     /// The units of `stripe` that a resync computes: check units, or all copies but the first.
@@ -329,9 +337,9 @@ impl Roster {
         (!data_missing).then(|| present.filter(|unit| !layout.is_data(*unit)).collect())
     }
 
-    pub(crate) fn view<'a>(&self, geometry: &'a Geometry, stripe: Stripe) -> StripeView<'a> {
+    pub(crate) fn view<'a>(&'a self, geometry: &'a Geometry, stripe: Stripe) -> StripeView<'a> {
         let missing = self.missing(geometry, stripe);
-        StripeView { geometry, stripe, missing, cached: &[], floats: None }
+        StripeView { geometry, stripe, missing, cached: &[], places: self.places(geometry) }
     }
 
     /// Whether the data of `slot` could be had from the other members.

@@ -1,31 +1,13 @@
-//! The current places of units on members, and the members that targets of plans stand for.
+//! Where units that float may be written, and the members that targets of plans stand for.
 
 use parlour_units::{Member, Sector};
 
 use super::Roster;
-use super::floating::Floats;
 use crate::effect::Action;
 use crate::format::bad_block_log::Cause;
-use crate::layout::Location;
 use crate::plan::Target;
 
 impl Roster {
-    /// The map of units, if units float.
-    pub(crate) fn floats(&self) -> Option<&Floats> {
-        self.floats.as_ref()
-    }
-
-    /// The current place of the sector that the layout places at `home`; it differs only if units
-    /// float.
-    pub(crate) fn current_location(&self, home: Location) -> Location {
-        self.floats.as_ref().map_or(home, |floats| floats.locate(home))
-    }
-
-    /// The home of the sector at `location`; `None` for a free position, if units float.
-    pub(crate) fn home_of(&self, location: Location) -> Option<Location> {
-        self.floats.as_ref().map_or(Some(location), |floats| floats.home(location))
-    }
-
     /// The positions of `member` to which the unit at `at` may be written. If the member has failed
     /// meanwhile, the result does not matter.
     pub(crate) fn free_positions(&self, member: Member, at: Sector) -> impl Iterator<Item = Sector> + '_ {

@@ -39,8 +39,7 @@ impl Stripes {
         };
         let job = cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
-        let floats = cx.roster.floats();
-        let view = StripeView { cached: &cached, floats, ..cx.roster.view(&cx.geometry, stripe) };
+        let view = StripeView { cached: &cached, ..cx.roster.view(&cx.geometry, stripe) };
         // (A write keeps whatever its check units say of what it does not write.)
         let view = match stripe_job.purpose {
             Purpose::Read | Purpose::Repair { .. } | Purpose::Rebuild { .. } => view.without(untrusted),

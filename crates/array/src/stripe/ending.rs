@@ -118,7 +118,7 @@ impl Stripes {
             Locate::Found(unit) => unit,
             Locate::NotYet | Locate::Now | Locate::Never => None,
         };
-        let located = unit.map(|unit| cx.geometry.layout().locate(window.stripe, unit).slot);
+        let located = unit.map(|unit| cx.roster.places(&cx.geometry).slot(window.stripe, unit));
         cx.signal(Signal::Mismatch { window, repaired, located });
     }
 

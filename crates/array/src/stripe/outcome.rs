@@ -297,8 +297,8 @@ impl Stripes {
         let layout = cx.geometry.layout();
         let unreadable =
             |slot: Slot| failures.iter().any(|failure| cx.roster.slot_of(failure.member) == Some(slot));
-        let left =
-            layout.units().any(|unit| !missing.has(unit) && !unreadable(layout.locate(stripe, unit).slot));
+        let places = cx.roster.places(&cx.geometry);
+        let left = layout.units().any(|unit| !missing.has(unit) && !unreadable(places.slot(stripe, unit)));
         let another = cx.geometry.keeps_copies() && left;
         if another {
             cx.jobs.stripe(id).window.columns = first;

@@ -143,7 +143,7 @@ impl Stripes {
         let number = compares.map(differs).position(|differs| differs).expect("a comparison found this");
         let layout = cx.geometry.layout();
         let unit = layout.units().filter(|unit| targets.has(*unit)).nth(number).expect("each is compared");
-        let slot = layout.locate(window.stripe, unit).slot;
+        let slot = cx.roster.places(&cx.geometry).slot(window.stripe, unit);
         match cx.roster.member_at(slot) {
             Some(member) => cx.signal(Signal::Unfaithful { member, repair: id }),
             None => self.end_stripe(cx, durable, logs, id, Ok(())),

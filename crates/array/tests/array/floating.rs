@@ -20,8 +20,8 @@ fn locations(world: &World) -> Vec<Location> {
     let mut all = Vec::new();
     let mut taken = BTreeSet::new();
     for stripe in (0..layout.stripes()).map(Stripe::new) {
-        for home in layout.units().map(|unit| layout.locate(stripe, unit)) {
-            let location = world.array.current_location(home);
+        for unit in layout.units() {
+            let (home, location) = (layout.locate(stripe, unit), world.array.location(stripe, unit));
             let of = |location: Location| (location.slot, location.at.from_start() / cylinder);
             assert_eq!(of(location), of(home), "a unit stays in its cylinder");
             assert!(location.at.from_start().is_multiple_of(layout.unit_length()), "a unit is in a position");
@@ -183,7 +183,7 @@ fn parity_that_cannot_be_read_is_computed_from_the_data_that_was_moved() {
     }
     let layout = world.array.geometry().layout();
     let check = layout.units().next_back().expect("a stripe has parity");
-    let parity = world.array.current_location(layout.locate(Stripe::new(0), check));
+    let parity = world.array.location(Stripe::new(0), check);
     let at = (world.array.geometry().data_start() + parity.at.from_start()).get();
     world.disk_at(parity.slot.get()).unreadable.insert(at + 2);
     let bytes = payload(&mut random, unit);

@@ -154,6 +154,22 @@ fn a_member_on_which_alone_an_opening_ended_is_behind_those_that_went_on() {
     }
 }
 
+/// Two members write and are killed; the third has missed it, but is opened alone, in vain.
+#[test]
+fn members_that_have_written_go_before_one_that_was_opened_apart_in_vain() {
+    let setup = Setup::named("raid1", 3);
+    let (mut world, _) = stopped(&setup);
+    world = open_again(world, &[0, 1]).unwrap();
+    let content = payload(&mut Random(9), 400);
+    world.write_now(7, &content).unwrap();
+    for _ in 0..3 {
+        world = open_in_vain(world, &[2], 2);
+    }
+    world = open_again(world, &[0, 1, 2]).unwrap();
+    assert!(world.read_now(7, 400).unwrap() == content);
+    assert_ne!(states(&world)[2], "active", "it has missed what was written");
+}
+
 /// An array with an unreadable sector, and a read of it that is under way.
 fn read_of_what_is_unreadable(world: &mut World) -> u64 {
     let start = world.array.geometry().data_start().get();

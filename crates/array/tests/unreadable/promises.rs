@@ -45,8 +45,11 @@ fn a_list_is_written_again_if_a_flush_before_it_failed() {
     for setup in setups() {
         let mut scene = Scene::disturbed(&setup, 1, |world, slot| {
             world.settle_until(|world| world.array.status().unreadable.get() > 0);
-            let flushes = world.pending.iter().any(|effect| matches!(effect.action, Action::Flush { .. }));
-            assert!(flushes, "the list is about to be written");
+            let flushes = |world: &World| {
+                world.pending.iter().any(|effect| matches!(effect.action, Action::Flush { .. }))
+            };
+            world.settle_until(flushes);
+            assert!(flushes(world), "the list is about to be written");
             world.disk_at(slot).flush_fails = true;
         });
         scene.world.settle();

@@ -32,7 +32,7 @@ impl Logs {
     ) -> (Slot, Sector) {
         let layout = cx.geometry.layout();
         let stripe = layout.stripe_in(region, stripe.into()).expect("it was looked up before");
-        let location = layout.locate(stripe, unit);
+        let location = cx.roster.places(&cx.geometry).locate(stripe, unit);
         (location.slot, cx.geometry.absolute(location.at + column))
     }
 }

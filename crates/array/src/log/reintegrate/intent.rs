@@ -185,7 +185,7 @@ impl Logs {
 
     /// Whether the unit at `at` of `slot` is not waiting to be rebuilt.
     fn counts_at(&self, cx: &Context, slot: Slot, at: Sector) -> bool {
-        match cx.geometry.layout().occupant(Location { slot, at }) {
+        match cx.roster.places(&cx.geometry).occupant(Location { slot, at }) {
             Occupant::Unit { stripe, .. } => cx.roster.readable(slot, stripe),
             _ => true,
         }

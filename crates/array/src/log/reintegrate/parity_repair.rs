@@ -155,7 +155,7 @@ impl Logs {
     ) {
         let window = cx.jobs.stripe(id).window;
         let (region, _) = cx.geometry.region_of(window.stripe);
-        let location = cx.geometry.layout().locate(window.stripe, check);
+        let location = cx.roster.places(&cx.geometry).locate(window.stripe, check);
         let (from, to) = (location.at + window.columns.from, location.at + window.columns.to);
         let (from, to) = (cx.geometry.absolute(from), cx.geometry.absolute(to));
         for apply in self.unapplied(cx, (window.stripe, check)) {
@@ -222,7 +222,7 @@ impl Logs {
         let newer = self.newer_than_reintegrated(region, index);
         let mut applies = Vec::new();
         self.applies_of_check(cx, (stripe, check), &newer, u64::MAX, &mut applies);
-        let location = cx.geometry.layout().locate(stripe, check);
+        let location = cx.roster.places(&cx.geometry).locate(stripe, check);
         let from = cx.geometry.absolute(location.at);
         let to = from + cx.geometry.layout().unit_length();
         let is_of_check = |apply: &Apply| apply.member == location.slot && from <= apply.at && apply.at < to;

@@ -73,7 +73,7 @@ impl Logs {
         limit: u64,
         applies: &mut Vec<Apply>,
     ) {
-        let location = cx.geometry.layout().locate(stripe, check);
+        let location = cx.roster.places(&cx.geometry).locate(stripe, check);
         let mut covered: Vec<Columns> = Vec::new();
         for (record, segment) in records {
             let Some(effect) = record.effect_on(check, cx.geometry.code()) else { continue };

@@ -71,8 +71,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), BenchError> {
     let mut rows = ROWS.map(|(name, options)| Row { name, options, runs: Vec::new() });
     for run in 1..=arguments.runs {
         for row in &mut rows {
-            eprintln!("run {run} of {}: {}", arguments.runs, row.name);
-            row.runs.push(measure(row.options, arguments)?);
+            eprint!("run {run} of {}: {} ... ", arguments.runs, row.name);
+            let measured = measure(row.options, arguments)?;
+            // (The table comes at the end: half an hour later.)
+            eprintln!("{:.1} transactions/s", measured.transactions);
+            row.runs.push(measured);
         }
     }
     println!("{}", table(&rows));

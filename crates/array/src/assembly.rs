@@ -189,7 +189,8 @@ impl Assembly {
             .collect();
         refuse_duplicates(candidates, &of_array)?;
         let rank = |superblock: &Superblock| {
-            let behind = of_array.iter().any(|(_, other)| superblock.is_behind(other));
+            let passed = |other: &Superblock| superblock.wrote_nothing_since(other) && other.left(superblock);
+            let behind = of_array.iter().any(|(_, other)| superblock.is_behind(other) || passed(other));
             (!behind, superblock.session_number, superblock.sequence)
         };
         let (newest_index, newest) = *of_array
@@ -390,12 +391,17 @@ fn refuse_diverged(
     newest: &Superblock,
 ) -> Result<(), AssemblyError> {
     let remembered = REMEMBERED_SESSIONS as u64;
+    let side = || {
+        let superblocks = of_array.iter().map(|(_, superblock)| *superblock);
+        superblocks.filter(|superblock| superblock.session() == newest.session())
+    };
     let diverged = of_array.iter().find(|(_, superblock)| {
         let recent = superblock.session_number + remembered > newest.session_number;
         // If nothing was written in its session, the session before counts.
         let before = superblock.last_begun();
         let known = |session: Identity| newest.sessions.contains(&session);
-        recent && !known(superblock.session()) && !before.is_some_and(known)
+        let apart = !known(superblock.session()) && !before.is_some_and(known);
+        recent && apart || side().all(|other| superblock.left(other))
     });
     match diverged {
         Some((index, _)) => Err(AssemblyError::Diverged(

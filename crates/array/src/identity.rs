@@ -11,6 +11,12 @@ use uuid::Uuid;
 pub struct Identity(pub [u8; 16]);
 
 impl Identity {
+    /// The short form of a session's identity in a member table: its first eight bytes.
+    pub(crate) fn short(self) -> u64 {
+        let (first, _) = self.0.split_at(8);
+        u64::from_le_bytes(first.try_into().expect("an identity has sixteen bytes"))
+    }
+
     /// The identity of nothing.
     pub const NONE: Identity = Identity([0; 16]);
 }

@@ -387,6 +387,31 @@ impl Superblock {
         earlier.map(|session| Some(*session)).any(|session| session == last)
     }
 
+    /// Whether this member excluded `other` and went on in a session, out of which `other` was opened
+    /// later without knowing of this.
+    pub(crate) fn left(&self, other: &Superblock) -> bool {
+        let state = |of: &Superblock, member: Identity| {
+            of.table.iter().find(|entry| entry.member == member).map(|entry| entry.state)
+        };
+        let excluded = match state(self, other.member) {
+            Some(EntryState::Failed { .. } | EntryState::MayReturn { .. }) | None => true,
+            Some(_) => false,
+        };
+        let unknown = match state(other, self.member) {
+            Some(EntryState::Active) => true,
+            Some(EntryState::MayReturn { session, sequence, .. }) => {
+                session == self.session().short() && u64::from(sequence) < self.sequence
+            }
+            _ => false,
+        };
+        excluded && unknown && other.sessions.iter().skip(1).any(|session| *session == self.session())
+    }
+
+    /// Whether this superblock is of the session after that of `other`, and nothing was written in it.
+    pub(crate) fn wrote_nothing_since(&self, other: &Superblock) -> bool {
+        self.stage != Stage::Begun && self.session_before() == Some(other.session())
+    }
+
     /// The identity of this opening.
     pub fn session(&self) -> Identity {
         self.sessions.first().copied().unwrap_or(Identity::NONE)

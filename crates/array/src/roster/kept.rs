@@ -35,7 +35,7 @@ impl Kept {
     ) -> Option<Kept> {
         let bitmaps = map.saturating_sub(session_number << SESSION_WRITES_BITS);
         Some(Kept {
-            session: short(session?),
+            session: session?.short(),
             sequence: u32::try_from(sequence).ok()?,
             bitmaps: u32::try_from(bitmaps).unwrap_or(MOST_MAPS).min(MOST_MAPS),
         })
@@ -50,7 +50,7 @@ impl Kept {
     /// not yet record the end of the opening.
     pub(crate) fn is(self, superblock: &Superblock) -> bool {
         let seen = [Some(superblock.session()), superblock.last_completed()];
-        let same = seen.map(|seen| seen.map(short)).contains(&Some(self.session));
+        let same = seen.map(|seen| seen.map(Identity::short)).contains(&Some(self.session));
         same && superblock.sequence <= u64::from(self.sequence)
     }
 
@@ -61,10 +61,4 @@ impl Kept {
         self.bitmaps > 0
             && newest_bitmap(bitmaps, superblock.array, regions).is_some_and(|newest| newest < least)
     }
-}
-
-/// The short form of a session's identity in a member table.
-fn short(session: Identity) -> u64 {
-    let (first, _) = session.0.split_at(8);
-    u64::from_le_bytes(first.try_into().expect("an identity has sixteen bytes"))
 }

@@ -170,6 +170,39 @@ fn members_that_have_written_go_before_one_that_was_opened_apart_in_vain() {
     assert_ne!(states(&world)[2], "active", "it has missed what was written");
 }
 
+/// A mirror whose second member went on without the first and has written; the first knows nothing
+/// of that.
+fn left_behind() -> (World, Vec<u8>) {
+    let setup = Setup::named("raid1", 2);
+    let (mut world, _) = stopped(&setup);
+    world = open_again(world, &[0, 1]).unwrap();
+    world.array.fail(world.now, Slot::new(0)).unwrap();
+    world.drain();
+    let content = payload(&mut Random(9), 400);
+    world.write_now(7, &content).unwrap();
+    (world, content)
+}
+
+/// Regression test. The first member's later session was believed, and what the second had
+/// acknowledged was lost.
+#[test]
+fn a_member_that_was_excluded_and_then_opened_alone_is_diverged() {
+    let (mut world, _) = left_behind();
+    world = open_again(world, &[0]).unwrap();
+    world.stop();
+    assert!(matches!(open_again(world, &[0, 1]), Err(AssemblyError::Diverged(..))));
+}
+
+/// Regression test. Both members were believed, though their data differs.
+#[test]
+fn a_member_that_was_excluded_and_then_opened_alone_in_vain_is_stale() {
+    let (mut world, content) = left_behind();
+    world = open_in_vain(world, &[0], 0);
+    world = open_again(world, &[0, 1]).unwrap();
+    assert!(world.read_now(7, 400).unwrap() == content);
+    assert_eq!(states(&world)[1], "active", "it has written");
+}
+
 /// An array with an unreadable sector, and a read of it that is under way.
 fn read_of_what_is_unreadable(world: &mut World) -> u64 {
     let start = world.array.geometry().data_start().get();

@@ -170,6 +170,7 @@ fn geometry(name: &str, members: u16, consistency: Consistency) -> Geometry {
         members,
         groups: 1,
         width: None,
+        domains: None,
         unit: Sectors::new(16),
         block: Sectors::new(1),
         member_length: LENGTH,

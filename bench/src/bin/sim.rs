@@ -138,6 +138,7 @@ fn array(case: &Case) -> (World, Stream) {
         members: MEMBERS,
         groups: 1,
         width: None,
+        domains: None,
         unit: Sectors::new(64),
         block: BLOCK,
         member_length: length,

@@ -152,6 +152,7 @@ impl Driver {
             members: MEMBERS,
             groups: 1,
             width: None,
+            domains: None,
             unit: Sectors::new(16),
             block: Sectors::new(1),
             member_length: LENGTH,

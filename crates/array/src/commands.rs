@@ -110,6 +110,7 @@ pub(crate) mod tests {
             members: MEMBERS * groups,
             groups,
             width: None,
+            domains: None,
             unit: Sectors::new(16),
             block: Sectors::new(1),
             member_length: LENGTH,

@@ -326,6 +326,7 @@ mod tests {
             members,
             groups: 1,
             width: None,
+            domains: None,
             unit: Sectors::new(128),
             block: Sectors::new(8),
             member_length: Sectors::new(1 << 17),

@@ -67,7 +67,14 @@ mod tests {
     use crate::layout::{Details, LayoutChoice, LayoutRequest, Rotation};
 
     fn raid5(unit: u64) -> Layout {
-        let request = LayoutRequest { group_members: 4, groups: 1, unit, length: unit * 10, width: None };
+        let request = LayoutRequest {
+            group_members: 4,
+            groups: 1,
+            unit,
+            length: unit * 10,
+            width: None,
+            domains: None,
+        };
         let details = Details { checks: 1, regions: None, log_copies: 1, logged: false, positions: None };
         Layout::new(LayoutChoice::Parity(Rotation::LeftSymmetric), details, request)
     }

@@ -548,7 +548,7 @@ fn group_hides_entries(assembly: &Assembly, unread: &[Slot], stream: &Found, gro
         true => gone.contains(slot) && entries_on(state(slot)).is_none_or(may_have),
         false => gone.contains(slot),
     };
-    let hidden = slots().filter(|slot| missing(slot) || is_unread(slot)).count();
+    let hidden = geometry.count_domains(slots().filter(|slot| missing(slot) || is_unread(slot)));
     let counts = |slot: &Slot| geometry.is_for_journal(*slot) || is_unread(slot);
     slots().any(|slot| counts(&slot)) && hidden >= usize::from(geometry.copies_in(group))
 }

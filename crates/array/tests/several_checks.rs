@@ -6,7 +6,7 @@ mod common;
 use common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Action, AdminError, Located, LogCreation, Operation, Repair, RequestError};
-use parlour_units::{Region, Slot, Stripe, Unit};
+use parlour_units::{Region, Sectors, Slot, Stripe, Unit};
 
 /// RAID 6, RAID 4 with three check units, RAID 5 with four, and parity logging with two, with both
 /// consistencies.
@@ -317,6 +317,53 @@ fn declustered() -> Setup {
     let raid6 = Setup { checks: 2, width: Some(4), member_length: 4 * 2_048, ..Setup::named("raid6", 8) };
     let layout = raid6.organization.layout.declustered().expect("its parity moves");
     Setup { organization: Organization { layout, ..raid6.organization }, ..raid6 }
+}
+
+/// RAID 6 of twelve members in three failure domains of four, whose stripes are on six.
+fn in_domains() -> [Setup; 3] {
+    let raid6 = Setup { checks: 2, member_length: 8 * 2_048, ..Setup::named("raid6", 12) };
+    let layout = raid6.organization.layout.declustered().expect("its parity moves");
+    let organization = Organization { layout, ..raid6.organization };
+    let bitmap = Setup { organization, width: Some(6), domains: Some(3), ..raid6 };
+    let journal = Setup { consistency: Consistency::Journal, ..bitmap.clone() };
+    let log = LogCreation { writes: Some(Sectors::new(2_048)), ..journal.log };
+    [bitmap, journal.clone(), Setup { log, ..journal }]
+}
+
+#[test]
+fn a_failure_domain_is_lost_as_a_whole_and_rebuilt() {
+    for setup in in_domains() {
+        for domain in 0..3 {
+            let random = &mut Random(SEED);
+            let (mut world, mut content) = written(&setup, random);
+            let set: Vec<u16> = (0..12).filter(|slot| slot % 3 == domain).collect();
+            for slot in &set {
+                fail(&mut world, *slot).expect("it can be done without");
+                use_it(&mut world, &mut content, random);
+            }
+            let further = (0..12).find(|slot| !set.contains(slot)).expect("data is left");
+            assert!(matches!(fail(&mut world, further), Err(AdminError::Needed(_))), "{set:?}");
+            set.iter().for_each(|slot| world.replace(*slot));
+            use_it(&mut world, &mut content, random);
+            world.settle();
+            all_fits(&mut world, &content);
+        }
+    }
+}
+
+#[test]
+fn a_failure_domain_that_is_lost_with_a_crash_is_done_without() {
+    for setup in in_domains().into_iter().filter(|setup| setup.consistency == Consistency::Journal) {
+        for domain in 0..3 {
+            let random = &mut Random(SEED);
+            let (mut world, mut content) = written(&setup, random);
+            use_it(&mut world, &mut content, random);
+            assert_eq!(world.do_now(Operation::Flush, 0, 0, None).0, Ok(()));
+            (0..12).filter(|slot| slot % 3 == domain).for_each(|slot| world.disk_at(slot).dead = true);
+            let mut world = world.crash(false).expect("a domain may be lost");
+            assert!(world.read_now(0, world.capacity()).expect("it can be read") == content, "{domain}");
+        }
+    }
 }
 
 /// Members 0 and 1 are excluded; member 2 does not answer either, and is kept.

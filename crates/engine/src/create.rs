@@ -37,6 +37,8 @@ pub struct CreateRequest {
     pub groups: u16,
     /// Units of a stripe, for layouts whose stripes are narrower than a group.
     pub width: Option<u16>,
+    /// Failure domains, to which the members belong in turn.
+    pub domains: Option<u16>,
     /// The stripe unit.
     pub unit: Bytes,
     /// The block size; by default the largest block size of the members.
@@ -281,6 +283,7 @@ fn creation(
         members: u16::try_from(members.len()).unwrap_or(u16::MAX),
         groups: request.groups,
         width: request.width,
+        domains: request.domains,
         unit: Sectors::from_bytes(request.unit).ok_or(CreateError::Unit(request.unit))?,
         block: block(request, all)?,
         member_length: shortest,

@@ -297,6 +297,7 @@ mod tests {
             checks: 1,
             groups: 1,
             width: None,
+            domains: None,
             unit: Bytes::kib(16),
             block: None,
             log: LogCreation::default(),

@@ -33,6 +33,7 @@ impl OnFiles {
             checks,
             groups: case.groups,
             width: None,
+            domains: None,
             unit: parlour_units::Sectors::new(case.unit).bytes(),
             log: case.log(),
             consistency: case.consistency,

@@ -113,8 +113,12 @@ impl Options {
 
     /// A description in one line, for people.
     pub(crate) fn describe(&self) -> String {
-        let Creation { members, groups, checks, width, unit, block, member_length, log, .. } = &self.creation;
-        let width = width.map_or_else(String::new, |width| format!(" in stripes of {width} units"));
+        let Creation { members, groups, checks, width, domains, unit, block, member_length, log, .. } =
+            &self.creation;
+        let mut width = width.map_or_else(String::new, |width| format!(" in stripes of {width} units"));
+        if let Some(domains) = domains {
+            width += &format!(" over {domains} failure domains");
+        }
         format!(
             "{} ({}): {members} members of {}, {groups} groups, {checks} check units{width}, unit {}, block {}, log segment {}, \
              sublogs {}, written back from {}, {} lanes, {} journal devices in {} slots, {} for an entry, scratch {}, log memory {}, cache {}, filled with {:#04x}",
@@ -157,6 +161,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
         members,
         groups: if members == 6 { random.pick(&[1, 2]) } else { 1 },
         width: None,
+        domains: None,
         unit: Sectors::new(unit),
         block: Sectors::new(block),
         member_length: Sectors::new(2_048 * random.pick(&[3, 3, 3, 3, 3, 3, 3, 4, 4, 6])),
@@ -265,6 +270,20 @@ fn draw_width(random: &mut Random, creation: &mut Creation) {
     if least <= most {
         creation.organization.layout = declustered;
         creation.width = Some(random.pick(&[least, most, (least + most) / 2]));
+        draw_domains(random, creation);
+    }
+}
+
+/// Some of the narrower stripes are spread over failure domains of several members.
+fn draw_domains(random: &mut Random, creation: &mut Creation) {
+    let (members, checks) = (creation.members / creation.groups, creation.checks);
+    let room = |domains: u16| domains * checks.min(members / domains);
+    let possible = (checks + 1..members).filter(|domains| {
+        members.is_multiple_of(*domains) && creation.width.is_some_and(|width| width <= room(*domains))
+    });
+    let possible: Vec<u16> = possible.collect();
+    if !possible.is_empty() && random.chance(2) {
+        creation.domains = Some(random.pick(&possible));
     }
 }
 

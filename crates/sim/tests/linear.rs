@@ -23,6 +23,7 @@ fn world(consistency: Consistency) -> World {
         members: 5,
         groups: 1,
         width: None,
+        domains: None,
         unit: Sectors::new(128),
         block: BLOCK,
         member_length: length,

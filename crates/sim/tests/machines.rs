@@ -55,6 +55,7 @@ impl Machine {
             members: 6,
             groups: 1,
             width: None,
+            domains: None,
             unit: BLOCK,
             block: Sectors::new(1),
             member_length: length,

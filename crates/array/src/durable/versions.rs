@@ -2,7 +2,7 @@
 //! members hold.
 //!
 //! At an opening perhaps only one member has the newest version. All members get one of this
-//! session before superblocks record that the session has begun. Until then no exclusion is
+//! session before superblocks record that its opening has ended. Until then no exclusion is
 //! durable: a member that misses writes of both banks would be called older after a crash, although
 //! it has missed nothing. Therefore only one of the banks is written at that time, and only once.
 //!

@@ -18,6 +18,7 @@ fn geometry_with(name: &str, members: u16, consistency: Consistency) -> Geometry
         members,
         groups: 1,
         width: None,
+        domains: None,
         unit: UNIT,
         block: Sectors::new(8),
         member_length: Sectors::new(1 << 17),

@@ -67,6 +67,8 @@ const BEGINNING: u64 = 4;
 const SEVERAL_CHECKS: u64 = 256;
 /// Feature: stripes narrower than a parity group.
 const DECLUSTERED: u64 = 512;
+/// Feature: several members belong to one failure domain.
+const DOMAINS: u64 = 1024;
 /// Feature bits of this version that a reader must know.
 const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG
     | FAR_COPIES
@@ -77,7 +79,8 @@ const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG
     | JOURNAL_COPIES
     | LONG_BAD_BLOCK_LOG
     | SEVERAL_CHECKS
-    | DECLUSTERED;
+    | DECLUSTERED
+    | DOMAINS;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -476,6 +479,7 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
         | bit(geometry.bad_block_log > SHORTEST_BAD_BLOCK_LOG.get(), LONG_BAD_BLOCK_LOG)
         | bit(geometry.organization.keeps_parity() && geometry.checks > 1, SEVERAL_CHECKS)
         | bit(geometry.layout.width.is_some(), DECLUSTERED)
+        | bit(geometry.layout.domains.is_some(), DOMAINS)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -523,7 +527,7 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     // (What stood there before the list could be longer.)
     let longer = geometry.bad_block_log > SHORTEST_BAD_BLOCK_LOG.get();
     out.u16(if longer { geometry.bad_block_log as u16 } else { 0 });
-    out.u16(geometry.layout.width.unwrap_or(0));
+    out.u16(geometry.layout.width.unwrap_or(0)).u16(geometry.layout.domains.unwrap_or(0));
 }
 
 /// The geometry, if it is possible on a device of this length in `slot`.
@@ -552,11 +556,12 @@ fn decode_geometry(
         longer => longer.into(),
     };
     let width = Some(from.u16()).filter(|width| *width > 0);
+    let domains = Some(from.u16()).filter(|domains| *domains > 0);
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
         checks,
-        layout: LayoutRequest { group_members, groups, unit, length, width },
+        layout: LayoutRequest { group_members, groups, unit, length, width, domains },
         block,
         data_start,
         regions: layout.is_in_regions().then_some(shape),
@@ -594,6 +599,7 @@ mod tests {
             members: 3,
             groups: 1,
             width: None,
+            domains: None,
             unit: Sectors::new(8),
             block: Sectors::new(1),
             member_length: Sectors::new(8_192),

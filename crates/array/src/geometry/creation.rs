@@ -70,6 +70,7 @@ impl Creation {
             unit: creation.unit.get(),
             length: room.get(),
             width: creation.width,
+            domains: creation.domains,
         };
         let regions = in_regions.then(|| choose_regions(creation, group_members, room)).transpose()?;
         let sublogs = regions.filter(|_| logged).map(|shape| shape.sublogs);
@@ -286,6 +287,7 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
     if !members.is_multiple_of(set) {
         return Err(CreationError::UnequalCopies { members, copies: set });
     }
+    check_domains(creation, members / groups)?;
     check_width(creation, members / groups)?;
     Ok(members / groups)
 }
@@ -300,8 +302,32 @@ fn check_width(creation: &Creation, members: u16) -> Result<(), CreationError> {
         (Some(_), true) if members <= least => {
             Err(CreationError::TooFewToDecluster { members, checks: creation.checks, least: least + 1 })
         }
-        (Some(width), true) if (least..members).contains(&width) => Ok(()),
-        (Some(width), true) => Err(CreationError::BadWidth { width, members, least, most: members - 1 }),
+        (Some(width), true) => {
+            let most = most_in_domains(creation, members).min(members - 1);
+            let possible = (least..=most).contains(&width);
+            if possible { Ok(()) } else { Err(CreationError::BadWidth { width, members, least, most }) }
+        }
+    }
+}
+
+/// How many units of a stripe failure domains have room for.
+fn most_in_domains(creation: &Creation, members: u16) -> u16 {
+    let of_each = |domains: u16| creation.checks.min(members / domains);
+    creation.domains.map_or(members, |domains| domains * of_each(domains))
+}
+
+/// Checks that failure domains of a group of so many `members` are equal, and enough for entries of
+/// a journal to stand in as many as may be lost and one more.
+fn check_domains(creation: &Creation, members: u16) -> Result<(), CreationError> {
+    let Some(domains) = creation.domains else { return Ok(()) };
+    if domains == 0 || !members.is_multiple_of(domains) {
+        return Err(CreationError::UnequalDomains { members, domains });
+    }
+    // (Of stripes as wide as a group the domains are no larger than may be lost: any members may be.)
+    let least = if creation.width.is_some() { creation.checks.saturating_add(1) } else { 2 };
+    match domains < least {
+        true => Err(CreationError::TooFewDomains { domains, least }),
+        false => Ok(()),
     }
 }
 

@@ -57,7 +57,14 @@ impl Geometry {
     }
 
     fn from_settled(stored: StoredGeometry, log: &LogCreation) -> Result<Geometry, CreationError> {
-        let tolerance = Geometry::from_stored(stored).fault_tolerance();
+        let geometry = Geometry::from_stored(stored);
+        let tolerance = geometry.fault_tolerance();
+        if let Some(domains) = stored.layout.domains {
+            let most = geometry.layout.most_in_a_domain(domains);
+            if most > tolerance {
+                return Err(CreationError::DomainTooLarge { domains, most, tolerance });
+            }
+        }
         let journal_copies = creation::journal_copies(log, &stored, tolerance)?;
         Ok(Geometry::from_stored(StoredGeometry { journal_copies, ..stored }))
     }
@@ -145,6 +152,24 @@ impl Geometry {
         if self.is_for_journal(slot) { self.layout.groups() } else { self.layout.group_of_slot(slot) }
     }
 
+    /// The failure domain of `slot`, as far as domains are larger than what may be lost: elsewhere
+    /// any members may be, and each counts as a domain by itself.
+    pub(crate) fn domain_of(&self, slot: Slot) -> u16 {
+        let StoredGeometry { layout, organization, .. } = &self.stored;
+        let declustered = organization.layout.is_declustered() && !self.is_for_journal(slot);
+        layout.domains.filter(|_| declustered).map_or(slot.get(), |domains| slot.get() % domains)
+    }
+
+    /// Whether the members in these slots are of one failure domain, and may be lost together.
+    pub fn share_a_domain(&self, slot: Slot, other: Slot) -> bool {
+        self.domain_of(slot) == self.domain_of(other)
+    }
+
+    /// The number of failure domains that `slots` are in.
+    pub(crate) fn count_domains(&self, slots: impl Iterator<Item = Slot>) -> usize {
+        slots.map(|slot| self.domain_of(slot)).collect::<BTreeSet<u16>>().len()
+    }
+
     /// The block size.
     pub fn block(&self) -> Sectors {
         Sectors::new(self.stored.block)
@@ -170,9 +195,14 @@ impl Geometry {
         if slots().all(|slot| lost_beside(slot) <= usize::from(self.fault_tolerance())) {
             return true;
         }
-        // Entries of the commit log stand on one member more than the tolerance, so they may stand
-        // on these alone.
-        let Some(samples) = self.layout.samples().filter(|_| !self.is_journaled()) else { return false };
+        // Entries of the commit log stand in one domain of a group more than the tolerance, so they may
+        // stand on these alone.
+        let domains = |group| self.count_domains(self.commit_slots_of(group).filter(|slot| lost(*slot)));
+        let hit = || (0..self.layout.groups()).map(domains).max().unwrap_or(0);
+        if self.is_journaled() && hit() > usize::from(self.fault_tolerance()) {
+            return false;
+        }
+        let Some(samples) = self.layout.samples() else { return false };
         self.all_lose(samples, lost, |units| self.code.recovers(units))
     }
 
@@ -448,6 +478,7 @@ mod tests {
                 members: 24,
                 groups: 1,
                 width: Some(4),
+                domains: None,
                 unit: Sectors::new(8),
                 block: Sectors::new(8),
                 member_length: Sectors::new(21 * 2_048),

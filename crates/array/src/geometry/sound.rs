@@ -81,6 +81,7 @@ impl StoredGeometry {
         require(self.layout.width.is_some() == layout.is_declustered(), "width of a stripe")?;
         let width = self.layout.width.is_none_or(|width| self.checks + 2 <= width && width < members);
         require(width, "width of a stripe")?;
+        require(self.layout.domains.is_none_or(|domains| self.has_room_in(domains)), "failure domains")?;
         let rows = layout.least_rows(self.checks, self.layout.width);
         require(length / unit >= rows.into(), "length of the data area")?;
         if layout.is_in_cylinders() {
@@ -92,6 +93,15 @@ impl StoredGeometry {
             Some(shape) if layout.is_in_regions() => self.check_regions(shape),
             regions => require(regions.is_some() || !layout.is_in_regions(), "regions"),
         }
+    }
+
+    /// Whether so many failure domains are equally large, and narrow stripes fit into them.
+    fn has_room_in(&self, domains: u16) -> bool {
+        let members = self.layout.group_members;
+        let equal = domains >= 2 && members.is_multiple_of(domains);
+        let room =
+            |width: u16| domains > self.checks && width <= domains * self.checks.min(members / domains);
+        equal && self.layout.width.is_none_or(room)
     }
 
     fn check_regions(&self, shape: &RegionShape) -> Sound {

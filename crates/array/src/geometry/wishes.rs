@@ -18,6 +18,9 @@ pub struct Creation {
     pub groups: u16,
     /// Units of a stripe, for layouts whose stripes are narrower than a group.
     pub width: Option<u16>,
+    /// Failure domains, to which members belong in turn; each member is one by itself, if this is
+    /// left open.
+    pub domains: Option<u16>,
     /// The stripe unit.
     pub unit: Sectors,
     /// The block size: requests are multiples of it.
@@ -126,6 +129,38 @@ pub enum CreationError {
         least: u16,
         /// The greatest width: one less than the members.
         most: u16,
+    },
+    /// Domains would not be equally large.
+    #[error(
+        "{members} members in a group are not the same number of each of {domains} failure domains: choose a number of domains \
+         that divides {members}"
+    )]
+    UnequalDomains {
+        /// Members of a group.
+        members: u16,
+        /// The number of domains that was requested.
+        domains: u16,
+    },
+    /// One domain would be all, or entries of the journal need more.
+    #[error("failure domains: {domains} is too few here; use {least} or more")]
+    TooFewDomains {
+        /// The number of domains that was requested.
+        domains: u16,
+        /// The least number.
+        least: u16,
+    },
+    /// A domain would have more units of a stripe than may be lost.
+    #[error(
+        "with {domains} failure domains some stripe has {most} units in one, and {tolerance} may be lost: use more domains, \
+         or for raid5 and raid6 narrower stripes (width)"
+    )]
+    DomainTooLarge {
+        /// The number of domains that was requested.
+        domains: u16,
+        /// Units of a stripe in one domain.
+        most: u16,
+        /// How many may be lost.
+        tolerance: u16,
     },
     /// No stripe would be narrower than the group.
     #[error(

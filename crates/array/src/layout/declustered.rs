@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use super::drawn;
+use super::drawn::{self, Bound};
 use super::field::Field;
 use super::rule::{Facts, Placing, Room, Stripes};
 
@@ -50,17 +50,19 @@ struct Set {
 }
 
 impl Declustered {
-    /// Stripes of `width` units, `data` of them data units, over `members`.
-    pub(super) fn new(members: u64, width: u64, data: u64) -> Declustered {
+    /// Stripes of `width` units, `data` of them data units, over `members`, with no more units in a
+    /// failure domain than `bound` says.
+    pub(super) fn new(members: u64, width: u64, data: u64, bound: Bound) -> Declustered {
         let (members, width) = (members as usize, width as usize);
         let steps = steps(members, data as usize);
-        let (group, sets) = match Field::of(members) {
+        // (Products with elements of a field spread over domains as they like.)
+        let (group, sets) = match Field::of(members).filter(|_| bound.domains == members) {
             Some(field) => of_field(&field, width, &steps),
             None => {
                 let set = |base| Set::new(base, steps.clone());
                 (
                     Group { radix: members, digits: 1 },
-                    drawn::bases(members, width).into_iter().map(set).collect(),
+                    drawn::bases(members, width, bound).into_iter().map(set).collect(),
                 )
             }
         };
@@ -179,7 +181,8 @@ mod tests {
     }
 
     fn of(members: usize, width: usize) -> Declustered {
-        Declustered::new(members as u64, width as u64, width as u64 - 1)
+        let bound = Bound { domains: members, most: 1 };
+        Declustered::new(members as u64, width as u64, width as u64 - 1, bound)
     }
 
     /// A change of this number means that arrays that exist are read wrongly.
@@ -266,6 +269,26 @@ mod tests {
                 let (least, most) = shared(&of(members, width));
                 assert_eq!(least, most, "{members} members, width {width}");
             }
+        }
+    }
+
+    #[test]
+    fn no_stripe_has_more_units_in_a_domain_than_are_allowed() {
+        for (members, width, domains, most) in
+            [(12, 6, 3, 2), (12, 4, 4, 1), (16, 6, 4, 2), (24, 10, 6, 2), (25, 8, 5, 2), (60, 10, 6, 2)]
+        {
+            let bound = Bound { domains, most };
+            let layout = Declustered::new(members as u64, width as u64, width as u64 - most as u64, bound);
+            for stripe in 0..layout.period() {
+                let mut counts = vec![0; domains];
+                (0..width as u64)
+                    .for_each(|unit| counts[layout.locate(stripe, unit).0 as usize % domains] += 1);
+                assert!(
+                    counts.iter().all(|count| *count <= most),
+                    "{members}, {width}, {domains}: {counts:?}"
+                );
+            }
+            assert!(layout.sets.iter().all(|set| set.base.len() == width));
         }
     }
 

@@ -107,6 +107,10 @@ pub struct LayoutRequest {
     /// Units of a stripe, where stripes are narrower than a group.
     #[serde(default)]
     pub width: Option<u16>,
+    /// Failure domains, to which members belong in turn. Each member is one by itself, if this is
+    /// left open.
+    #[serde(default)]
+    pub domains: Option<u16>,
 }
 
 /// What else a layout is made from: what only some layouts have.
@@ -430,6 +434,19 @@ impl Layout {
         Some((0..period.min(self.stripes())).map(Stripe::new))
     }
 
+    /// The greatest number of units of a stripe on members of one of so many failure domains.
+    pub(crate) fn most_in_a_domain(&self, domains: u16) -> u16 {
+        // (All rules begin anew after a few stripes for each member.)
+        let stripes = self.stripes().min(u64::from(self.members()) * 8);
+        let of_stripe = |stripe: u64| {
+            let mut counts = vec![0; usize::from(domains)];
+            let slots = self.units().map(|unit| self.locate(Stripe::new(stripe), unit).slot);
+            slots.for_each(|slot| counts[slot.as_usize() % usize::from(domains)] += 1);
+            counts.into_iter().max().unwrap_or(0)
+        };
+        (0..stripes).map(of_stripe).max().unwrap_or(0)
+    }
+
     /// Stripes of `region` that show all ways in which its units are placed.
     pub(crate) fn samples_in(&self, region: Region) -> impl Iterator<Item = Stripe> {
         let period = match &self.kind {
@@ -490,6 +507,7 @@ impl Rows {
             stripes: 0,
             checks: details.checks.into(),
             width: request.width.unwrap_or(0).into(),
+            domains: request.domains.unwrap_or(request.group_members).into(),
             cylinder: (positions.into(), units.into()),
         };
         let (data, checks, stripes) =

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::declustered::{self, Declustered};
+use super::drawn::Bound;
 use super::rule::{Placing, Rule, Shape};
 
 /// What places the units of a group of members, where it is not regions.
@@ -34,8 +35,9 @@ impl Placed {
         match placing {
             Placing::Rule(rule) => Some(Placed::ByRule(rule, shape)),
             Placing::Declustered => {
-                let Shape { members, width, checks, .. } = shape;
-                Some(Placed::Declustered(Declustered::new(members, width, width - checks), shape))
+                let Shape { members, width, checks, domains, .. } = shape;
+                let bound = Bound { domains: domains as usize, most: checks as usize };
+                Some(Placed::Declustered(Declustered::new(members, width, width - checks, bound), shape))
             }
             Placing::Regions => None,
         }

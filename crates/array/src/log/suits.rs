@@ -110,6 +110,7 @@ pub(super) mod tests {
             members: 4,
             groups: 1,
             width: None,
+            domains: None,
             unit: Sectors::new(16),
             block: BLOCK,
             member_length: Sectors::new(3 * 2_048),

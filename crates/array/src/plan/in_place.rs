@@ -406,6 +406,7 @@ mod tests {
             members: 5,
             groups: 1,
             width: None,
+            domains: None,
             unit: Sectors::new(8),
             block: Sectors::new(1),
             member_length: Sectors::new(1 << 16),

@@ -47,6 +47,7 @@ fn geometry(row: &NamedOrganization, consistency: Consistency) -> Geometry {
         members: MEMBERS,
         groups: 1,
         width: None,
+        domains: None,
         unit: Sectors::new(UNIT),
         block: Sectors::new(1),
         member_length: LENGTH,

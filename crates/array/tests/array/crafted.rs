@@ -20,6 +20,7 @@ fn creation(name: &str, members: u16, consistency: Consistency) -> Creation {
         members,
         groups: 1,
         width: None,
+        domains: None,
         unit: Sectors::new(128),
         block: Sectors::new(8),
         member_length: MEMBER,
@@ -172,6 +173,12 @@ fn a_width_that_no_stripe_has_is_refused() {
     assert_eq!(Superblock::decode(&good.encode()), Ok(good.clone()));
     for width in [None, Some(0), Some(2), Some(3), Some(9), Some(10), Some(u16::MAX)] {
         assert_eq!(refused(&good, |it| it.layout.width = width), "width of a stripe");
+    }
+    wishes.domains = Some(3);
+    let in_domains = superblock(&Geometry::create(&wishes).expect("a possible array"));
+    assert_eq!(Superblock::decode(&in_domains.encode()), Ok(in_domains));
+    for domains in [1, 2, 4, 10, u16::MAX] {
+        assert_eq!(refused(&good, |it| it.layout.domains = Some(domains)), "failure domains");
     }
     let four = |it: &mut StoredGeometry| it.layout.length = it.layout.unit * 4;
     assert_eq!(refused(&good, four), "length of the data area");

@@ -12,6 +12,7 @@ fn creation(name: &str) -> Creation {
         members: 6,
         groups: 1,
         width: None,
+        domains: None,
         unit: Sectors::new(128),
         block: Sectors::new(8),
         member_length: Sectors::new(1 << 21),
@@ -73,6 +74,37 @@ fn declustered_stripes_are_narrower_than_the_array_and_have_two_data_units() {
     assert_eq!(few, CreationError::TooFewToDecluster { members: 4, checks: 2, least: 5 });
     let rotated = Geometry::create(&Creation { width: Some(6), ..raid6 }).expect_err("its stripes are wide");
     assert_eq!(rotated, CreationError::UselessWidth(6));
+}
+
+#[test]
+fn no_stripe_has_more_units_in_a_failure_domain_than_may_be_lost() {
+    let raid6 = Creation { checks: 2, members: 12, ..creation("raid6") };
+    let layout = raid6.organization.layout.declustered().expect("its parity moves");
+    let organization = Organization { layout, ..raid6.organization };
+    let of = |width, domains| {
+        let (width, domains) = (Some(width), Some(domains));
+        Geometry::create(&Creation { width, domains, organization, ..raid6.clone() })
+    };
+    for (width, domains) in [(4, 3), (6, 3), (8, 4), (5, 6), (11, 6), (11, 12)] {
+        let geometry = of(width, domains).expect("a possible array");
+        assert!(geometry.stored().is_sound(), "{width}, {domains}");
+    }
+    for domains in [0, 5, 7, 24, u16::MAX] {
+        let refused = of(4, domains).expect_err("domains are equally large");
+        assert_eq!(refused, CreationError::UnequalDomains { members: 12, domains });
+    }
+    for domains in [1, 2] {
+        let refused = of(4, domains).expect_err("entries stand in three domains");
+        assert_eq!(refused, CreationError::TooFewDomains { domains, least: 3 });
+    }
+    let wide = of(7, 3).expect_err("six fit");
+    assert_eq!(wide, CreationError::BadWidth { width: 7, members: 12, least: 4, most: 6 });
+    let rotated = |domains| Geometry::create(&Creation { domains: Some(domains), ..raid6.clone() });
+    let refused = rotated(4).expect_err("each stripe is on all members");
+    assert_eq!(refused, CreationError::DomainTooLarge { domains: 4, most: 3, tolerance: 2 });
+    assert!(rotated(6).expect("two of each domain").stored().is_sound());
+    let copies = Creation { domains: Some(2), members: 6, ..creation("raid10") };
+    assert!(Geometry::create(&copies).is_ok(), "each copy in another domain");
 }
 
 #[test]

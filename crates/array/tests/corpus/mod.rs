@@ -153,6 +153,7 @@ impl Case {
             members: self.members,
             groups: self.groups,
             width: None,
+            domains: None,
             unit: Sectors::new(self.unit),
             block: Sectors::new(1),
             member_length: MEMBER,

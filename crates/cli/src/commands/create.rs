@@ -115,6 +115,7 @@ pub(crate) fn request(
         checks: settings.checks(count)?,
         groups: settings.groups(),
         width: settings.width,
+        domains: settings.domains,
         unit: settings.unit().bytes(),
         block: settings.block.map(Size::bytes),
         log: log.creation(organization.is_logged())?,

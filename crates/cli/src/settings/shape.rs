@@ -69,6 +69,7 @@ impl ShapeOptions {
             members,
             groups: self.organization.groups(),
             width: self.organization.width,
+            domains: self.organization.domains,
             unit: self.organization.unit().sectors(),
             block: size(self.organization.block, "4KiB"),
             member_length: size(self.member_size, "1GiB"),
@@ -89,6 +90,7 @@ impl ShapeOptions {
             || organization.tolerance.is_some()
             || organization.groups.is_some()
             || organization.width.is_some()
+            || organization.domains.is_some()
             || organization.unit.is_some()
             || organization.block.is_some()
             || organization.consistency.is_some()

@@ -37,6 +37,7 @@ pub(crate) fn request(named: &NamedOrganization, members: &[PathBuf]) -> CreateR
         checks: named.checks.of(members.len() as u16),
         groups: 1,
         width: None,
+        domains: None,
         unit: Bytes::kib(16),
         block: None,
         log: LogCreation { segment: Some(Sectors::new(64)), ..LogCreation::default() },

@@ -409,6 +409,7 @@ impl Subject {
             members: self.members,
             groups: 1,
             width: None,
+            domains: None,
             unit: Sectors::new(UNIT * block),
             block: Sectors::new(block),
             member_length: self.member_length(),

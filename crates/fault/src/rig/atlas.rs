@@ -102,7 +102,9 @@ impl Rig<'_> {
         // A copy is complete by itself. With the journal, records are redone after a crash, so the
         // lost member leaves no region unsynced.
         let synced = self.geometry.keeps_copies() || !self.is_unsynced();
-        weak < usize::from(self.geometry.fault_tolerance())
+        let of_domain = |other: u16| self.geometry.share_a_domain(Slot::new(slot), Slot::new(other));
+        (weak < usize::from(self.geometry.fault_tolerance()) || self.weak_peers(slot).all(of_domain))
+            && self.is_redundant()
             && synced
             && !self.weak_peers(slot).any(|other| self.misleads(other))
             && self.entries_remain_without(slot)
@@ -155,7 +157,7 @@ impl Rig<'_> {
     }
 
     /// The sets of disks of members of which any one may be lost in a power cut at this moment:
-    /// those with a single disk first. Where the array does not promise this, it reports the loss
+    /// those with a single disk first, and failure domains last. Where the array does not promise this, it reports the loss
     /// when it is opened, and the oracle forgives the data that the array reports as lost.
     pub(crate) fn expendable(&self) -> Vec<Vec<usize>> {
         let sure = !self.promises.opens_unclean_and_degraded || !self.is_unsynced();
@@ -171,6 +173,14 @@ impl Rig<'_> {
             };
             last = last.iter().flat_map(more).collect();
             sets.extend(last.iter().cloned());
+        }
+        for (slot, disk) in (0..).map(Slot::new).zip(all.iter().flatten()) {
+            let of_domain = |other: &(Slot, &usize)| self.geometry.share_a_domain(slot, other.0);
+            let disks = (0..).map(Slot::new).zip(all.iter().flatten()).filter(of_domain);
+            let domain: Vec<usize> = disks.map(|(_, disk)| *disk).collect();
+            if domain.len() > 1 && domain.first() == Some(disk) {
+                sets.push(domain);
+            }
         }
         sets
     }

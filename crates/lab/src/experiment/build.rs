@@ -201,6 +201,7 @@ impl Setup {
             members,
             groups: self.array.groups(),
             width: self.array.width,
+            domains: self.array.domains,
             unit: self.array.unit().sectors(),
             block,
             member_length: length,

@@ -37,6 +37,7 @@ pub fn array(
         members,
         groups: settings.groups(),
         width: settings.width,
+        domains: settings.domains,
         unit: settings.unit().sectors(),
         block: BLOCK,
         member_length: MEMBER,

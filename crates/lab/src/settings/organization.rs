@@ -46,6 +46,11 @@ pub struct OrganizationSettings {
     /// failed member's work falls on all others, and its rebuild is faster [default: all members]
     #[arg(long, value_name = "UNITS", conflicts_with = "rotation")]
     pub width: Option<u16>,
+    /// Failure domains (shelves, hosts), to which the members belong in turn: 6 members of 3 domains
+    /// are of 1, 2, 3, 1, 2, 3. No stripe has more units in a domain than may be lost, so a whole
+    /// domain may be [default: each member is one]
+    #[arg(long, value_name = "COUNT")]
+    pub domains: Option<u16>,
     /// Stripe unit [default: 64KiB]
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<Size>,
@@ -174,7 +179,19 @@ impl OrganizationSettings {
         fill!(
             self,
             file,
-            [organization, rotation, read, copies, tolerance, groups, width, unit, block, consistency]
+            [
+                organization,
+                rotation,
+                read,
+                copies,
+                tolerance,
+                groups,
+                width,
+                domains,
+                unit,
+                block,
+                consistency
+            ]
         )
     }
 
@@ -325,7 +342,12 @@ pub fn describe(stored: &StoredGeometry) -> String {
         Some(Rotation::Dedicated) | None => NAMED.iter().find(|row| row.name == name).map(|row| row.about),
     };
     let about = match stored.layout.width {
-        Some(width) => format!(" (declustered: stripes of {width} units)"),
+        Some(width) => {
+            let domains = stored.layout.domains.map_or_else(String::new, |domains| {
+                format!(", members of {domains} failure domains in turn")
+            });
+            format!(" (declustered: stripes of {width} units{domains})")
+        }
         None => about.map_or(String::new(), |about| format!(" ({about})")),
     };
     let usual =

@@ -49,6 +49,7 @@ pub fn geometry(organization: &str, members: u16, length: Sectors) -> Geometry {
         members,
         groups: 1,
         width: None,
+        domains: None,
         unit: Sectors::new(64),
         block: BLOCK,
         member_length: length,

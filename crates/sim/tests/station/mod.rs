@@ -29,6 +29,7 @@ pub(crate) fn station(service: Delay, units: u16, seed: u64) -> World {
         members: 1,
         groups: 1,
         width: None,
+        domains: None,
         unit: Sectors::new(128),
         block: BLOCK,
         member_length: length,

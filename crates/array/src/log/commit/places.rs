@@ -10,8 +10,8 @@ use crate::log::lanes::Lanes;
 use crate::log::ring::Ring;
 use crate::roster::SlotState;
 
-/// The slots to whose members the next entry goes: f + 1 of one group, where the code survives f
-/// losses in a group; fewer, if fewer are active. Journal devices take it, if they are enough: as
+/// The slots to whose members the next entry goes: f + 1 of one group, in as many failure domains,
+/// where the code survives f losses in a group; fewer, if fewer are active. Journal devices take it, if they are enough: as
 /// many as the geometry names. Of a group, those take it that have the least to do; among equals,
 /// those whose heads are nearest to the commit log.
 ///
@@ -26,8 +26,8 @@ pub(in crate::log) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> 
     let of_group = |group: u16| {
         let mut loads: Vec<(bool, u32, u64, Slot)> = active(cx, durable, group).filter_map(load).collect();
         loads.sort_unstable();
-        loads.truncate(copies(cx, group));
-        (group, loads)
+        let count = copies(cx, group);
+        (group, first_apart(cx, (loads, Vec::new()), count, |load| load.3))
     };
     // A group with fewer members than an entry needs is the last choice, but for an empty one.
     let rank = |(group, loads): &(u16, Vec<(bool, u32, u64, Slot)>)| {
@@ -59,6 +59,23 @@ pub(super) fn have_space(cx: &Context, durable: &Durable, full: &[Slot]) -> bool
     places(cx, durable, full).iter().all(|slot| !full.contains(slot))
 }
 
+/// The first `count` of `list` whose slots are in different failure domains, and not in one of
+/// `taken`.
+fn first_apart<T>(
+    cx: &Context,
+    (list, mut taken): (impl IntoIterator<Item = T>, Vec<u16>),
+    count: usize,
+    slot: impl Fn(&T) -> Slot,
+) -> Vec<T> {
+    let is_apart = |one: &T| {
+        let domain = cx.geometry.domain_of(slot(one));
+        let apart = !taken.contains(&domain);
+        taken.push(domain);
+        apart
+    };
+    list.into_iter().filter(is_apart).take(count).collect()
+}
+
 /// The number of members, or journal devices, of `group` on which an entry stands.
 fn copies(cx: &Context, group: u16) -> usize {
     usize::from(cx.geometry.copies_in(group))
@@ -79,16 +96,23 @@ pub(super) fn further_places(cx: &Context, durable: &Durable, slots: &[Slot]) ->
     if lacking == 0 {
         return Vec::new();
     }
-    active(cx, durable, group).filter(|slot| !slots.contains(slot)).take(lacking).collect()
+    let taken = active_of(cx, durable, group, slots).map(|slot| cx.geometry.domain_of(slot)).collect();
+    let others = active(cx, durable, group).filter(|slot| !slots.contains(slot));
+    first_apart(cx, (others, taken), lacking, |slot| *slot)
 }
 
-/// The number of `slots` of this group whose members are believed after a crash. (Copies in other
-/// groups do not count: as many members may be lost of each.)
-fn count_active(cx: &Context, durable: &Durable, group: u16, slots: &[Slot]) -> usize {
-    let counts = |slot: &&Slot| {
-        cx.geometry.commit_group_of(**slot) == group && durable.known_state(cx, **slot) == SlotState::Active
+/// Those of `slots` in this group whose members are believed after a crash. (Copies in other groups
+/// do not count: as many members may be lost of each.)
+fn active_of(cx: &Context, durable: &Durable, group: u16, slots: &[Slot]) -> impl Iterator<Item = Slot> {
+    let counts = move |slot: &Slot| {
+        cx.geometry.commit_group_of(*slot) == group && durable.known_state(cx, *slot) == SlotState::Active
     };
-    slots.iter().filter(counts).count()
+    slots.iter().copied().filter(counts)
+}
+
+/// The number of their failure domains.
+fn count_active(cx: &Context, durable: &Durable, group: u16, slots: &[Slot]) -> usize {
+    cx.geometry.count_domains(active_of(cx, durable, group, slots))
 }
 
 impl Logs {
@@ -118,7 +142,7 @@ impl Logs {
                 let group = cx.geometry.commit_group_of(*slot);
                 let have = count_active(cx, durable, group, slots);
                 let whole = |slot: &Slot| cx.roster.state(*slot) == SlotState::Active;
-                let whole = cx.geometry.commit_slots_of(group).filter(whole).count();
+                let whole = cx.geometry.count_domains(cx.geometry.commit_slots_of(group).filter(whole));
                 have >= copies(cx, group).min(whole) && !is_exposed(cx, durable, slots)
             })
         };
@@ -151,7 +175,8 @@ pub(super) fn is_exposed(cx: &Context, durable: &Durable, slots: &[Slot]) -> boo
         let have = slots.iter().filter(|slot| durable.known_state(cx, **slot) == SlotState::Active).count();
         let lacking = |group: u16, have: usize| copies(cx, group).saturating_sub(have);
         let groups = 0..cx.geometry.commit_groups();
-        let least = groups.map(|group| lacking(group, active(cx, durable, group).count())).min();
+        let least =
+            groups.map(|group| lacking(group, cx.geometry.count_domains(active(cx, durable, group)))).min();
         least.is_some_and(|least| least < lacking(cx.geometry.commit_group_of(*first), have))
     };
     !further_places(cx, durable, slots).is_empty() || cx.geometry.is_for_journal(*first) && elsewhere()

@@ -127,7 +127,11 @@ pub(crate) mod tests {
 
     /// The same with so many parity groups, of five members each.
     pub(crate) fn opened_in_groups(groups: u16) -> Array {
-        let geometry = geometry(groups);
+        opened_as(&geometry(groups))
+    }
+
+    /// The same, of this geometry.
+    pub(crate) fn opened_as(geometry: &Geometry) -> Array {
         let count = usize::from(geometry.members());
         let members: Vec<(Identity, Sectors)> =
             (0..count).map(|number| (identity(number as u8 + 10), LENGTH)).collect();
@@ -139,7 +143,7 @@ pub(crate) mod tests {
             created: 0,
             zeroed: true,
         };
-        let images = create(&geometry, &new);
+        let images = create(geometry, &new);
         let at = |image: usize, area: (Sector, Sectors)| {
             let found = images[image].iter().find(|(at, _)| *at == area.0);
             found.map(|(_, block)| {

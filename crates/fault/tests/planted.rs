@@ -43,7 +43,6 @@ fn array(bug: Bug) -> (Option<&'static str>, Option<Consistency>) {
         | Bug::CleanWithoutFlush
         | Bug::StopWithoutFlush => (Some("raid5"), Some(Consistency::Bitmap)),
         Bug::CheckUnitsAlike | Bug::AccusedWithoutFactor => (Some("raid6"), None),
-        Bug::EntriesInOneDomain => (Some("raid6"), Some(Consistency::Journal)),
         _ => (None, None),
     }
 }

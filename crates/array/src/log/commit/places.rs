@@ -184,8 +184,12 @@ pub(super) fn is_exposed(cx: &Context, durable: &Durable, slots: &[Slot]) -> boo
 
 #[cfg(test)]
 mod tests {
+    use parlour_units::Sectors;
+
     use super::*;
-    use crate::commands::tests::opened_in_groups;
+    use crate::commands::tests::{LENGTH, opened_as, opened_in_groups};
+    use crate::geometry::{Creation, Geometry, LogCreation};
+    use crate::organization::{Consistency, Organization};
 
     /// Each group may lose a member: an entry on one member of each could be lost.
     #[test]
@@ -195,5 +199,34 @@ mod tests {
         let further = |slots: [u16; 2]| further_places(&core.cx, &core.durable, &slots.map(Slot::new));
         assert_eq!(further([0, 2]), [], "two of the first group");
         assert_eq!(further([0, 5]), [Slot::new(1)], "one of each group");
+    }
+
+    /// Of two copies in one failure domain one counts.
+    #[test]
+    fn an_entry_needs_its_copies_in_different_failure_domains() {
+        let raid6 = Organization::named("raid6").expect("it is in the table").organization;
+        let layout = raid6.layout.declustered().expect("its parity moves");
+        let creation = Creation {
+            organization: Organization { layout, ..raid6 },
+            checks: 2,
+            members: 12,
+            groups: 1,
+            width: Some(6),
+            domains: Some(3),
+            unit: Sectors::new(16),
+            block: Sectors::new(1),
+            member_length: LENGTH,
+            log: LogCreation::default(),
+            consistency: Consistency::Bitmap,
+        };
+        let array = opened_as(&Geometry::create(&creation).expect("a possible array"));
+        let core = &array.rooms.core;
+        let further = |slots: [u16; 3]| further_places(&core.cx, &core.durable, &slots.map(Slot::new));
+        assert_eq!(further([3, 7, 11]), [], "one of each domain");
+        assert_eq!(further([0, 3, 1]), [Slot::new(2)], "two of the first");
+        assert_eq!(further([1, 4, 7]), [Slot::new(0), Slot::new(2)], "three of the second");
+        let slots = [0, 3, 6, 4, 1, 5].map(Slot::new);
+        let apart = first_apart(&core.cx, (slots, Vec::new()), 3, |slot| *slot);
+        assert_eq!(apart, [0, 4, 5].map(Slot::new));
     }
 }

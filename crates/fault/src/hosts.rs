@@ -24,6 +24,8 @@ struct Open {
     name: u64,
     since: Instant,
     event: u64,
+    /// A member that failed had to be kept since then.
+    beside_kept: bool,
 }
 
 impl Open {
@@ -46,6 +48,8 @@ pub(crate) struct Failed {
     pub(crate) ask: Ask,
     pub(crate) range: Range,
     pub(crate) error: RequestError,
+    /// A member that failed had to be kept meanwhile.
+    pub(crate) beside_kept: bool,
     told: String,
 }
 
@@ -108,7 +112,7 @@ impl Hosts {
             Ask::Zero { .. } | Ask::Trim => self.oracle.write_begins(range, Value::ZERO),
             Ask::Flush => self.oracle.flush_begins(),
         };
-        self.open.insert(tag, Open { ask, range, name, since: world.now(), event });
+        self.open.insert(tag, Open { ask, range, name, since: world.now(), event, beside_kept: false });
         world.submit(tag, operation, range, value)?;
         Ok(true)
     }
@@ -189,11 +193,16 @@ impl Hosts {
         let now = world.now().nanoseconds();
         self.digest = mix(self.digest ^ mix(tag ^ now << 16)) ^ u64::from(result.is_ok());
         world.note(|| format!("host: {} is answered: {result:?}", open.told()));
-        let Open { ask, range, .. } = open;
+        let Open { ask, range, beside_kept, .. } = open;
         if let Some(sectors) = self.learn(&open, result.is_ok(), sectors, one_copy)? {
             world.reuse(sectors);
         }
-        Ok(result.err().map(|error| Failed { ask, range, error, told: open.told() }))
+        Ok(result.err().map(|error| Failed { ask, range, error, beside_kept, told: open.told() }))
+    }
+
+    /// A member that failed has to be kept: what requests under way were to write on it is lacking.
+    pub(crate) fn member_kept(&mut self) {
+        self.open.values_mut().for_each(|open| open.beside_kept = true);
     }
 
     /// Tells the oracle. Returns the memory of what was read.

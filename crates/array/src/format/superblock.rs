@@ -390,8 +390,8 @@ impl Superblock {
         earlier.map(|session| Some(*session)).any(|session| session == last)
     }
 
-    /// Whether this member excluded `other` and went on in a session, out of which `other` was opened
-    /// later without knowing of this.
+    /// Whether this member excluded `other` and went on in a session, out of which `other` was
+    /// opened later without knowing of this.
     pub(crate) fn left(&self, other: &Superblock) -> bool {
         let state = |of: &Superblock, member: Identity| {
             of.table.iter().find(|entry| entry.member == member).map(|entry| entry.state)
@@ -410,7 +410,8 @@ impl Superblock {
         excluded && unknown && other.sessions.iter().skip(1).any(|session| *session == self.session())
     }
 
-    /// Whether this superblock is of the session after that of `other`, and nothing was written in it.
+    /// Whether this superblock is of the session after that of `other`, and nothing was written in
+    /// it.
     pub(crate) fn wrote_nothing_since(&self, other: &Superblock) -> bool {
         self.stage != Stage::Begun && self.session_before() == Some(other.session())
     }

@@ -323,7 +323,7 @@ fn check_domains(creation: &Creation, members: u16) -> Result<(), CreationError>
     if domains == 0 || !members.is_multiple_of(domains) {
         return Err(CreationError::UnequalDomains { members, domains });
     }
-    // (Of stripes as wide as a group the domains are no larger than may be lost: any members may be.)
+    // (Of stripes as wide as a group the domains are no larger than what may be lost anyway.)
     let least = if creation.width.is_some() { creation.checks.saturating_add(1) } else { 2 };
     match domains < least {
         true => Err(CreationError::TooFewDomains { domains, least }),

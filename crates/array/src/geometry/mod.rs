@@ -195,8 +195,8 @@ impl Geometry {
         if slots().all(|slot| lost_beside(slot) <= usize::from(self.fault_tolerance())) {
             return true;
         }
-        // Entries of the commit log stand in one domain of a group more than the tolerance, so they may
-        // stand on these alone.
+        // Entries of the commit log stand in one domain of a group more than the tolerance, so they
+        // may stand on these alone.
         let domains = |group| self.count_domains(self.commit_slots_of(group).filter(|slot| lost(*slot)));
         let hit = || (0..self.layout.groups()).map(domains).max().unwrap_or(0);
         if self.is_journaled() && hit() > usize::from(self.fault_tolerance()) {

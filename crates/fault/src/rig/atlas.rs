@@ -157,8 +157,9 @@ impl Rig<'_> {
     }
 
     /// The sets of disks of members of which any one may be lost in a power cut at this moment:
-    /// those with a single disk first, and failure domains last. Where the array does not promise this, it reports the loss
-    /// when it is opened, and the oracle forgives the data that the array reports as lost.
+    /// those with a single disk first, and failure domains last. Where the array does not promise
+    /// this, it reports the loss when it is opened, and the oracle forgives the data that the array
+    /// reports as lost.
     pub(crate) fn expendable(&self) -> Vec<Vec<usize>> {
         let sure = !self.promises.opens_unclean_and_degraded || !self.is_unsynced();
         let all = self.disks_if_all_there().filter(|_| sure && self.is_redundant());

@@ -11,6 +11,10 @@ impl Rig<'_> {
     pub(crate) fn hear(&mut self, told: &Event) -> Result<(), Violation> {
         match told {
             Event::MemberFailed { slot, cause } => self.hear_of_failure(told, *slot, *cause),
+            Event::MemberKept { .. } => {
+                self.hosts.member_kept();
+                Ok(())
+            }
             Event::BadBlocksRecorded { slot, at, length, .. } => self.listed(*slot, *at, *length),
             Event::BlocksLost { slot, at, length, .. } => self.lost(*slot, *at, *length),
             // A sequence number may be reported as implausible although it is right: see

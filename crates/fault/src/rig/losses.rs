@@ -15,7 +15,7 @@ use crate::violation::Violation;
 impl Rig<'_> {
     /// Whether the array may answer a request so.
     pub(crate) fn may_fail(&self, failed: &Failed) -> bool {
-        let Failed { ask, range, error, .. } = failed;
+        let Failed { ask, range, error, beside_kept, .. } = failed;
         match error {
             RequestError::Stopping => matches!(self.mode(), Mode::Stopping | Mode::Stopped),
             // (An array that finds no copy of an acknowledged write any more halts.)
@@ -24,7 +24,10 @@ impl Rig<'_> {
                 halted || self.status().counters.out_of_space
             }
             RequestError::NotFast => matches!(ask, Ask::Zero { fast_only: true, .. }),
-            RequestError::Lost => self.may_be_lost(*range, *ask) || ask.changes() && self.may_be_stuck(),
+            RequestError::Lost => {
+                let lacking = ask.changes() && self.limits.beyond && *beside_kept;
+                lacking || self.may_be_lost(*range, *ask) || ask.changes() && self.may_be_stuck()
+            }
             RequestError::ReadOnly
             | RequestError::Superseded
             | RequestError::BeyondEnd

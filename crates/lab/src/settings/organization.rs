@@ -46,9 +46,9 @@ pub struct OrganizationSettings {
     /// failed member's work falls on all others, and its rebuild is faster [default: all members]
     #[arg(long, value_name = "UNITS", conflicts_with = "rotation")]
     pub width: Option<u16>,
-    /// Failure domains (shelves, hosts), to which the members belong in turn: 6 members of 3 domains
-    /// are of 1, 2, 3, 1, 2, 3. No stripe has more units in a domain than may be lost, so a whole
-    /// domain may be [default: each member is one]
+    /// Failure domains (shelves, hosts), to which the members belong in turn: 6 members of 3
+    /// domains are of 1, 2, 3, 1, 2, 3. No stripe has more units in a domain than may be lost, so a
+    /// whole domain may be [default: each member is one]
     #[arg(long, value_name = "COUNT")]
     pub domains: Option<u16>,
     /// Stripe unit [default: 64KiB]

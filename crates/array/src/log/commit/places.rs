@@ -11,9 +11,9 @@ use crate::log::ring::Ring;
 use crate::roster::SlotState;
 
 /// The slots to whose members the next entry goes: f + 1 of one group, in as many failure domains,
-/// where the code survives f losses in a group; fewer, if fewer are active. Journal devices take it, if they are enough: as
-/// many as the geometry names. Of a group, those take it that have the least to do; among equals,
-/// those whose heads are nearest to the commit log.
+/// where the code survives f losses in a group; fewer, if fewer are active. Journal devices take
+/// it, if they are enough: as many as the geometry names. Of a group, those take it that have the
+/// least to do; among equals, those whose heads are nearest to the commit log.
 ///
 /// Members in `full` have no space for an entry: they are left out, if others are enough.
 pub(in crate::log) fn places(cx: &Context, durable: &Durable, full: &[Slot]) -> Vec<Slot> {

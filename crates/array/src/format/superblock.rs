@@ -401,7 +401,8 @@ impl Superblock {
             Some(_) => false,
         };
         let unknown = match state(other, self.member) {
-            Some(EntryState::Active) => true,
+            // (An old copy of this member has a lower number.)
+            Some(EntryState::Active) => other.stage == Stage::Opening && self.sequence >= other.sequence,
             Some(EntryState::MayReturn { session, sequence, .. }) => {
                 session == self.session().short() && u64::from(sequence) < self.sequence
             }

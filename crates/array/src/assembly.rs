@@ -189,7 +189,9 @@ impl Assembly {
             .collect();
         refuse_duplicates(candidates, &of_array)?;
         let rank = |superblock: &Superblock| {
-            let passed = |other: &Superblock| superblock.wrote_nothing_since(other) && other.left(superblock);
+            let passed = |other: &Superblock| {
+                superblock.wrote_nothing_since(other) && other.went_on_without(superblock)
+            };
             let behind = of_array.iter().any(|(_, other)| superblock.is_behind(other) || passed(other));
             (!behind, superblock.session_number, superblock.sequence)
         };
@@ -391,6 +393,7 @@ fn refuse_diverged(
     newest: &Superblock,
 ) -> Result<(), AssemblyError> {
     let remembered = REMEMBERED_SESSIONS as u64;
+    // What one of the newest knows, those in its session with it need not.
     let side = || {
         let superblocks = of_array.iter().map(|(_, superblock)| *superblock);
         superblocks.filter(|superblock| superblock.session() == newest.session())
@@ -401,7 +404,7 @@ fn refuse_diverged(
         let before = superblock.last_begun();
         let known = |session: Identity| newest.sessions.contains(&session);
         let apart = !known(superblock.session()) && !before.is_some_and(known);
-        recent && apart || side().all(|other| superblock.left(other))
+        recent && apart || side().all(|other| superblock.went_on_without(other))
     });
     match diverged {
         Some((index, _)) => Err(AssemblyError::Diverged(

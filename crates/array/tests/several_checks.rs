@@ -80,22 +80,28 @@ fn sets(of: u16, count: u16) -> Vec<Vec<u16>> {
     all.map(|set| (0..of).filter(|slot| set >> slot & 1 == 1).collect()).collect()
 }
 
+/// The members of `set` are excluded one after the other, and then replaced; no further one can be
+/// done without.
+fn lose_and_rebuild(setup: &Setup, set: &[u16]) {
+    let random = &mut Random(SEED);
+    let (mut world, mut content) = written(setup, random);
+    for slot in set {
+        fail(&mut world, *slot).expect("it can be done without");
+        use_it(&mut world, &mut content, random);
+    }
+    let further = (0..setup.members).find(|slot| !set.contains(slot)).expect("data is left");
+    assert!(matches!(fail(&mut world, further), Err(AdminError::Needed(_))), "{set:?}");
+    set.iter().for_each(|slot| world.replace(*slot));
+    use_it(&mut world, &mut content, random);
+    world.settle();
+    all_fits(&mut world, &content);
+}
+
 #[test]
 fn any_set_of_as_many_members_as_there_are_check_units_is_lost_and_rebuilt() {
     for setup in setups() {
         for set in sets(setup.members, setup.checks) {
-            let random = &mut Random(SEED);
-            let (mut world, mut content) = written(&setup, random);
-            for slot in &set {
-                fail(&mut world, *slot).expect("it can be done without");
-                use_it(&mut world, &mut content, random);
-            }
-            let further = (0..setup.members).find(|slot| !set.contains(slot)).expect("data is left");
-            assert!(matches!(fail(&mut world, further), Err(AdminError::Needed(_))), "{set:?}");
-            set.iter().for_each(|slot| world.replace(*slot));
-            use_it(&mut world, &mut content, random);
-            world.settle();
-            all_fits(&mut world, &content);
+            lose_and_rebuild(&setup, &set);
         }
     }
 }
@@ -334,19 +340,8 @@ fn in_domains() -> [Setup; 3] {
 fn a_failure_domain_is_lost_as_a_whole_and_rebuilt() {
     for setup in in_domains() {
         for domain in 0..3 {
-            let random = &mut Random(SEED);
-            let (mut world, mut content) = written(&setup, random);
             let set: Vec<u16> = (0..12).filter(|slot| slot % 3 == domain).collect();
-            for slot in &set {
-                fail(&mut world, *slot).expect("it can be done without");
-                use_it(&mut world, &mut content, random);
-            }
-            let further = (0..12).find(|slot| !set.contains(slot)).expect("data is left");
-            assert!(matches!(fail(&mut world, further), Err(AdminError::Needed(_))), "{set:?}");
-            set.iter().for_each(|slot| world.replace(*slot));
-            use_it(&mut world, &mut content, random);
-            world.settle();
-            all_fits(&mut world, &content);
+            lose_and_rebuild(&setup, &set);
         }
     }
 }

@@ -13,5 +13,6 @@ pub(crate) mod commit_entry;
 #[cfg(test)]
 mod golden;
 pub(crate) mod horizon;
+mod lineage;
 pub(crate) mod segment;
 pub(crate) mod superblock;

@@ -167,6 +167,11 @@ mod tests {
 
     /// How many stripes of a period each two members share: the least and the greatest number.
     fn shared(layout: &Declustered) -> (u64, u64) {
+        shared_by(layout, |_, _| true)
+    }
+
+    /// The same of some pairs.
+    fn shared_by(layout: &Declustered, counts: impl Fn(usize, usize) -> bool) -> (u64, u64) {
         let members = layout.members;
         let mut shared = vec![0; members * members];
         for stripe in 0..layout.period() {
@@ -175,8 +180,9 @@ mod tests {
                 of.iter().for_each(|other| shared[*one as usize * members + *other as usize] += 1);
             }
         }
-        let pairs = (0..members).flat_map(|one| (0..one).map(move |other| one * members + other));
-        let counts: Vec<u64> = pairs.map(|pair| shared[pair]).collect();
+        let pairs = (0..members).flat_map(|one| (0..one).map(move |other| (one, other)));
+        let pairs = pairs.filter(|(one, other)| counts(*one, *other));
+        let counts: Vec<u64> = pairs.map(|(one, other)| shared[one * members + other]).collect();
         (*counts.iter().min().expect("pairs"), *counts.iter().max().expect("pairs"))
     }
 
@@ -288,7 +294,11 @@ mod tests {
                     "{members}, {width}, {domains}: {counts:?}"
                 );
             }
-            assert!(layout.sets.iter().all(|set| set.base.len() == width));
+            for within in [false, true] {
+                let of_kind = |one: usize, other: usize| (one % domains == other % domains) == within;
+                let (least, most) = shared_by(&layout, of_kind);
+                assert!(most - least <= 1, "{members}, {width}, {domains}: {least} to {most}");
+            }
         }
     }
 

@@ -89,6 +89,17 @@ fn a_spare_that_took_a_place_in_a_vain_opening_is_a_spare_still() {
     assert!(world.read_now(7, 400).unwrap() == content);
 }
 
+/// All members but the first are opened, and write; then the first comes back.
+fn the_first_is_behind_the_others(world: World, all: &[usize]) {
+    let mut world = open_again(world, &all[1..]).unwrap();
+    let content = payload(&mut Random(9), 400);
+    world.write_now(7, &content).unwrap();
+    world.stop();
+    world = open_again(world, all).unwrap();
+    assert_ne!(states(&world)[0], "active", "it has missed what was written");
+    assert!(world.read_now(7, 400).unwrap() == content);
+}
+
 #[test]
 fn a_member_that_was_opened_in_vain_again_and_again_is_behind_those_that_went_on() {
     for setup in several() {
@@ -97,13 +108,7 @@ fn a_member_that_was_opened_in_vain_again_and_again_is_behind_those_that_went_on
         for _ in 0..5 {
             world = open_in_vain(world, &all, 0);
         }
-        world = open_again(world, &all[1..]).unwrap();
-        let content = payload(&mut Random(9), 400);
-        world.write_now(7, &content).unwrap();
-        world.stop();
-        world = open_again(world, &all).unwrap();
-        assert_ne!(states(&world)[0], "active", "it has missed what was written");
-        assert!(world.read_now(7, 400).unwrap() == content);
+        the_first_is_behind_the_others(world, &all);
     }
 }
 
@@ -144,13 +149,7 @@ fn a_member_on_which_alone_an_opening_ended_is_behind_those_that_went_on() {
         let all: Vec<usize> = (0..usize::from(setup.members)).collect();
         let (mut world, _) = stopped(&setup);
         world = end_opening_on(world, 0);
-        world = open_again(world, &all[1..]).unwrap();
-        let content = payload(&mut Random(9), 400);
-        world.write_now(7, &content).unwrap();
-        world.stop();
-        world = open_again(world, &all).unwrap();
-        assert_ne!(states(&world)[0], "active", "it has missed what was written");
-        assert!(world.read_now(7, 400).unwrap() == content);
+        the_first_is_behind_the_others(world, &all);
     }
 }
 

@@ -48,7 +48,7 @@ pub struct OrganizationSettings {
     pub width: Option<u16>,
     /// Failure domains (shelves, hosts), to which the members belong in turn: 6 members of 3
     /// domains are of 1, 2, 3, 1, 2, 3. No stripe has more units in a domain than may be lost, so a
-    /// whole domain may be [default: each member is one]
+    /// whole domain may fail [default: each member is one]
     #[arg(long, value_name = "COUNT")]
     pub domains: Option<u16>,
     /// Stripe unit [default: 64KiB]

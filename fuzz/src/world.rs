@@ -171,6 +171,7 @@ fn geometry(name: &str, members: u16, consistency: Consistency) -> Geometry {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(16),
         block: Sectors::new(1),
         member_length: LENGTH,

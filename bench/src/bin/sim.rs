@@ -139,6 +139,7 @@ fn array(case: &Case) -> (World, Stream) {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(64),
         block: BLOCK,
         member_length: length,

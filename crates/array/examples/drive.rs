@@ -153,6 +153,7 @@ impl Driver {
             groups: 1,
             width: None,
             domains: None,
+            spares: 0,
             unit: Sectors::new(16),
             block: Sectors::new(1),
             member_length: LENGTH,

@@ -19,7 +19,7 @@ use crate::buffer::{BufferId, Part, Slice};
 use crate::core::Core;
 use crate::effect::{Action, Effect, EffectId, Outcome};
 use crate::geometry::Geometry;
-use crate::layout::Location;
+use crate::layout::{Location, Occupant};
 use crate::mode::Mode;
 use crate::plan::Step;
 use crate::request::{Completion, Request};
@@ -150,10 +150,16 @@ impl Array {
     }
 
     /// The current place of the first sector of `unit`; it differs from the layout's only if units
-    /// float.
+    /// float, or are in spare room.
     pub fn location(&self, stripe: Stripe, unit: Unit) -> Location {
         let cx = &self.rooms.core.cx;
         cx.roster.places(&cx.geometry).locate(stripe, unit)
+    }
+
+    /// What is at `location` now: the inverse of [`Array::location`].
+    pub fn occupant(&self, location: Location) -> Occupant {
+        let cx = &self.rooms.core.cx;
+        cx.roster.places(&cx.geometry).occupant(location)
     }
 
     /// Whether the job of this read writes to the same place next, as soon as its record is durable

@@ -283,6 +283,16 @@ impl Assembly {
         active && self.slots[usize::from(slot)].is_some()
     }
 
+    /// Whether all units of `slot` are in spare room.
+    pub(crate) fn is_moved(&self, slot: u16) -> bool {
+        self.superblock.moves.iter().any(|moved| moved.slot.get() == slot && moved.is_whole())
+    }
+
+    /// Whether units of `slot` are neither on a member there nor in spare room.
+    pub(crate) fn lacks_units(&self, slot: u16) -> bool {
+        !self.is_whole(slot) && !self.is_moved(slot)
+    }
+
     /// Whether some slot is not whole.
     pub(crate) fn is_degraded(&self) -> bool {
         !(0..self.geometry.members()).all(|slot| self.is_whole(slot))
@@ -290,7 +300,7 @@ impl Assembly {
 
     /// Whether the data of all missing slots can be had from the other members.
     pub fn survives(&self) -> bool {
-        self.geometry.survives(|slot| !self.is_whole(slot.get()))
+        self.geometry.survives(|slot| self.lacks_units(slot.get()), |slot| self.is_moved(slot.get()))
     }
 
     /// The numbers that sessions so far can have used.

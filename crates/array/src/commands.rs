@@ -111,6 +111,7 @@ pub(crate) mod tests {
             groups,
             width: None,
             domains: None,
+            spares: 0,
             unit: Sectors::new(16),
             block: Sectors::new(1),
             member_length: LENGTH,

@@ -103,6 +103,11 @@ impl Context {
         self.writes && !self.takes_no_writes()
     }
 
+    /// Whether a host's read that was planned before this turn is under way.
+    pub(crate) fn reads_are_older(&self, turn: u64) -> bool {
+        self.jobs.any(|kind, planned| matches!(kind, Kind::Read { .. }) && planned < turn)
+    }
+
     /// Tells a component above of something: see [`Signal`].
     pub(crate) fn signal(&mut self, signal: Signal) {
         self.signals.push(signal);

@@ -50,6 +50,11 @@ pub enum Content {
         /// Which copy of it.
         copy: u16,
     },
+    /// A spare place of a stripe.
+    Spare {
+        /// The stripe.
+        stripe: u64,
+    },
     /// Nothing.
     Unused,
 }
@@ -83,6 +88,7 @@ impl fmt::Display for Content {
             Content::Data { number } | Content::Copy { number, .. } => format!("D{number}"),
             Content::Parity { check, first, last, .. } => format!("{}{first}-{last}", parity_letter(*check)),
             Content::Log { region, .. } => format!("Log {region}"),
+            Content::Spare { stripe } => format!("spare {stripe}"),
             Content::Unused => "-".to_owned(),
         };
         f.pad(&text)
@@ -202,7 +208,9 @@ fn region_of(layout: &Layout, content: Content) -> Option<Region> {
         Content::Data { number } => {
             Some(layout.region_of(Stripe::new(number / u64::from(layout.data_units()))).0)
         }
-        Content::Parity { stripe, .. } => Some(layout.region_of(Stripe::new(stripe)).0),
+        Content::Parity { stripe, .. } | Content::Spare { stripe } => {
+            Some(layout.region_of(Stripe::new(stripe)).0)
+        }
         Content::Log { region, .. } => Some(Region::new(region)),
         Content::Copy { .. } | Content::Unused => None,
     }
@@ -251,6 +259,9 @@ fn run_at(geometry: &Geometry, location: Location) -> (Content, Sectors) {
         }
         Occupant::Log { region, sublog, copy, offset } => {
             (Content::Log { region: region.get(), sublog, copy }, sublog_length(layout) - offset)
+        }
+        Occupant::Spare { stripe, offset, .. } => {
+            (Content::Spare { stripe: stripe.get() }, layout.unit_length() - offset)
         }
         Occupant::Unused => (Content::Unused, geometry.block()),
     }
@@ -327,6 +338,7 @@ mod tests {
             groups: 1,
             width: None,
             domains: None,
+            spares: 0,
             unit: Sectors::new(128),
             block: Sectors::new(8),
             member_length: Sectors::new(1 << 17),

@@ -177,6 +177,7 @@ impl<'a> Case<'a> {
             missing,
             cached: &[],
             places: Places::of_layout(self.layout()),
+            rebuilds: None,
         }
     }
 

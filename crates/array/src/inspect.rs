@@ -51,7 +51,7 @@ impl Array {
             stripe_unit: geometry.layout().unit_length().bytes(),
             spare_redundancy: tolerance.saturating_sub(worst),
             fault_tolerance: tolerance,
-            lost: !geometry.survives(|slot| durable.known_state(cx, slot) != SlotState::Active),
+            lost: !geometry.survives(|slot| durable.lacks_units(cx, slot), |slot| cx.roster.is_moved(slot)),
             members,
             journals,
             spares: cx.roster.spares().iter().map(|member| member.get()).collect(),
@@ -165,7 +165,7 @@ fn doubtful_regions(core: &Core) -> u32 {
     }
     let layout = core.cx.geometry.layout();
     let slots = (0..core.cx.geometry.members()).map(Slot::new);
-    let gone: Vec<Slot> = slots.filter(|slot| core.cx.roster.state(*slot) != SlotState::Active).collect();
+    let gone: Vec<Slot> = slots.filter(|slot| core.cx.roster.lacks_units(*slot)).collect();
     let stands_in = |region: &Region| gone.iter().any(|slot| layout.region_has_data_on(*region, *slot));
     core.durable.bitmap().to_resync().filter(stands_in).count() as u32
 }
@@ -176,8 +176,12 @@ fn unreadable_stripes(core: &Core) -> Vec<u64> {
     let stripe = |(slot, at): (Slot, Sector)| {
         let location =
             Location { slot, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
-        match core.cx.roster.places(&core.cx.geometry).occupant(location) {
-            Occupant::Unit { stripe, .. } => Some((layout.stripe_data() * stripe.get()).bytes().get()),
+        let places = core.cx.roster.places(&core.cx.geometry);
+        // (What is lost is named by its home, whether or not it has been moved.)
+        match [places.occupant(location), layout.occupant(location)] {
+            [Occupant::Unit { stripe, .. }, _] | [_, Occupant::Unit { stripe, .. }] => {
+                Some((layout.stripe_data() * stripe.get()).bytes().get())
+            }
             _ => None,
         }
     };
@@ -195,13 +199,12 @@ fn unreadable_stripes(core: &Core) -> Vec<u64> {
     stripes
 }
 
-/// The number of members that are not active among those that share stripes with `slot`,
+/// The number of slots whose units are missing among those that share stripes with `slot`,
 /// including `slot`.
 fn missing_beside(core: &Core, slot: Slot) -> u16 {
     let others = (0..core.cx.geometry.members()).map(Slot::new);
     let missing = |other: &Slot| {
-        core.cx.geometry.layout().share_stripes(slot, *other)
-            && core.durable.known_state(&core.cx, *other) != SlotState::Active
+        core.cx.geometry.layout().share_stripes(slot, *other) && core.durable.lacks_units(&core.cx, *other)
     };
     others.filter(missing).count() as u16
 }
@@ -221,6 +224,8 @@ fn member_statuses(core: &Core) -> Vec<MemberStatus> {
                 SlotState::Failed => "failed",
             },
             may_return: roster.state(slot) == SlotState::Failed && roster.keeps(slot).is_some(),
+            moving: roster.is_moving(slot),
+            in_spare_room: roster.is_moved(slot) && !core.durable.lacks_units(&core.cx, slot),
             errors,
             failing: recent > core.cx.tuning.error_threshold,
             traffic: traffic.map(TrafficStatus::from),

@@ -74,6 +74,7 @@ mod tests {
             length: unit * 10,
             width: None,
             domains: None,
+            spares: 0,
         };
         let details = Details { checks: 1, regions: None, log_copies: 1, logged: false, positions: None };
         Layout::new(LayoutChoice::Parity(Rotation::LeftSymmetric), details, request)

@@ -10,7 +10,7 @@ use crate::format::banks::Banks;
 use crate::format::bitmap::{Bits, StoredBitmap, TableEntry, encode_table};
 use crate::format::horizon::{LAST_OPENING, LAST_SUPERBLOCK, first_sequence};
 use crate::format::superblock::{
-    Entry, EntryState, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Stage, Superblock,
+    Entry, EntryState, Moved, REMEMBERED_SESSIONS, Recorded, SUPERBLOCK_BYTES, Stage, Superblock,
 };
 use crate::geometry::Geometry;
 use crate::identity::Identity;
@@ -22,6 +22,7 @@ use crate::older::older_slots;
 use crate::rooms::Rooms;
 use crate::roster::epoch::Epoch;
 use crate::roster::floating::Floats;
+use crate::roster::moves::Moves;
 use crate::roster::{MemberInfo, Role, Roster, SlotState, Standing};
 use crate::status::{Event, FailureCause};
 use crate::tuning::{Simulated, Tuning};
@@ -84,6 +85,7 @@ pub fn create(geometry: &Geometry, new: &NewArray) -> Vec<Image> {
             name: new.name.clone(),
             created: new.created,
             table: table.clone(),
+            moves: Vec::new(),
             recorded: Recorded::default(),
         };
         let mut image = vec![(geometry.bitmap_at(1), bitmap_bytes.clone())];
@@ -200,12 +202,14 @@ impl Array {
         let standing = standings(assembly, members, tuning.bitmap && !starts_over);
         returning::merge_out_of_sync(&mut map, &standing);
         let frontiers = recorded_frontiers(assembly, starts_over);
-        let superblocks = superblocks_of(superblock, *session, frontiers);
+        let found_moves = moves_of(superblock, starts_over);
+        let moves = Moves::recorded(&found_moves, geometry.layout().stripes());
+        let superblocks = superblocks_of(superblock, *session, frontiers, found_moves);
         let bitmap = Bitmap::new(map, session_number, geometry.layout().region_count(), !read_only);
         let mode = if *read_only { Mode::ReadOnly } else { Mode::Serving };
         let (bad_blocks, listed) = BadBlocks::newest(assembly, &opening.bad_block_logs, session_number);
         let durable = Durable::new(superblocks, bitmap, table_sequence, bad_blocks, !read_only);
-        let mut roster = Roster::new(standing, spares.clone(), Floats::new(geometry), listed);
+        let mut roster = Roster::new(standing, spares.clone(), Floats::new(geometry), moves, listed);
         roster.note_superblocks(superblocks_found(assembly));
         let (geometry, tuning, identity, force) = (geometry.clone(), *tuning, superblock.array, *force);
         let start = Start { geometry, tuning, simulated, identity, mode, writes: !read_only, roster };
@@ -266,19 +270,28 @@ fn trust(assembly: &Assembly, force: bool, map: &mut StoredBitmap) -> Result<boo
     // member. Other check units are still to be resynced.
     let starts_over = !taken_on_trust.is_empty();
     let gone = gone_members(assembly);
-    let fits = |region: &Region| fits_by_definition(&assembly.geometry, &gone, *region);
+    let moves = &assembly.superblock.moves;
+    let moved: Vec<Slot> = moves.iter().filter(|moved| moved.is_whole()).map(|moved| moved.slot).collect();
+    let fits = |region: &Region| fits_by_definition(&assembly.geometry, (&gone, &moved), *region);
     taken_on_trust.into_iter().filter(fits).for_each(|region| map.resync.clear(region));
     Ok(starts_over)
 }
 
 /// Whether each check unit of `region` that is not `gone` is needed to compute data that is.
-fn fits_by_definition(geometry: &Geometry, gone: &[Slot], region: Region) -> bool {
+fn fits_by_definition(geometry: &Geometry, (gone, moved): (&[Slot], &[Slot]), region: Region) -> bool {
     let (samples, gone) = (geometry.layout().samples_in(region), |slot| gone.contains(&slot));
-    geometry.all_lose(samples, gone, |units| geometry.code().spare_checks(units).is_empty())
+    geometry.all_lose(samples, (gone, |slot| moved.contains(&slot)), |units| {
+        geometry.code().spare_checks(units).is_empty()
+    })
 }
 
 /// The superblocks of a new session.
-fn superblocks_of(superblock: &Superblock, session: Identity, frontiers: Vec<u64>) -> SuperblocksStart {
+fn superblocks_of(
+    superblock: &Superblock,
+    session: Identity,
+    frontiers: Vec<u64>,
+    moves: Vec<Moved>,
+) -> SuperblocksStart {
     let mut sessions = vec![session];
     // An opening that did not come to its end has written no data: members that were absent in it
     // have missed nothing.
@@ -291,6 +304,7 @@ fn superblocks_of(superblock: &Superblock, session: Identity, frontiers: Vec<u64
         session_number: superblock.session_number + 1,
         sessions,
         table: superblock.table.clone(),
+        moves,
         recorded: superblock.recorded,
         frontiers,
     }
@@ -326,16 +340,29 @@ fn leave_out_older(opening: &mut Opening) -> Result<Vec<Slot>, AssemblyError> {
     Ok(older.into_iter().map(Slot::new).collect())
 }
 
+/// The moved slots. If rebuilds start over, moves that have not ended do too.
+fn moves_of(superblock: &Superblock, starts_over: bool) -> Vec<Moved> {
+    let of = |moved: &Moved| Moved {
+        frontier: moved.frontier.map(|frontier| if starts_over { 0 } else { frontier }),
+        ..*moved
+    };
+    superblock.moves.iter().map(of).collect()
+}
+
 /// By slot: the recorded frontier of its rebuild; 0 if a rebuild starts over. A frontier behind the
 /// array's end is ignored.
 fn recorded_frontiers(assembly: &Assembly, starts_over: bool) -> Vec<u64> {
     let stripes = assembly.geometry.layout().stripes();
-    let frontier = |entry: &Entry| match entry.state {
-        EntryState::Rebuilding { frontier, .. } if frontier <= stripes && !starts_over => frontier,
+    let Superblock { table, moves, clean, .. } = &assembly.superblock;
+    // After a crash a member on its way home from spare room may lack what is there.
+    let counts = |slot: Slot| *clean || moves.iter().all(|moved| moved.slot != slot);
+    let frontier = |slot: Slot| match table[slot.as_usize()].state {
+        EntryState::Rebuilding { frontier, .. } if frontier <= stripes && !starts_over && counts(slot) => {
+            frontier
+        }
         _ => 0,
     };
-    let slots = assembly.geometry.slots().count();
-    assembly.superblock.table[..slots].iter().map(frontier).collect()
+    assembly.geometry.slots().map(frontier).collect()
 }
 
 fn missing_names(assembly: &Assembly) -> String {
@@ -343,9 +370,10 @@ fn missing_names(assembly: &Assembly) -> String {
     names.join(", ")
 }
 
-/// The slots of members that are missing or not yet rebuilt, and of such journal devices.
+/// The slots of members that are missing or not yet rebuilt, without those whose units are in spare
+/// room; and of such journal devices.
 fn gone(assembly: &Assembly) -> Vec<Slot> {
-    assembly.geometry.slots().filter(|slot| !assembly.is_whole(slot.get())).collect()
+    assembly.geometry.slots().filter(|slot| assembly.lacks_units(slot.get())).collect()
 }
 
 /// The same without journal devices.
@@ -415,8 +443,7 @@ fn entries_on(state: EntryState) -> Option<u64> {
 /// With `journal`: regions that cannot be redone because their log is on a member that is missing,
 /// or was not whole; all, if the commit log is damaged. Their parity is computed from their data.
 fn unrecoverable(assembly: &Assembly, damaged: bool, map: &mut StoredBitmap) {
-    let gone = gone(assembly);
-    let stands = |region: Region| assembly.geometry.log_stands(region, |slot| !gone.contains(&slot));
+    let stands = |region: Region| assembly.geometry.log_stands(region, |slot| assembly.is_whole(slot.get()));
     let regions: Vec<Region> = map.dirty.iter().filter(|region| damaged || !stands(*region)).collect();
     regions.into_iter().for_each(|region| map.resync.set(region));
 }
@@ -466,10 +493,10 @@ fn open_logs(
 
 /// The entries that the members' areas hold together. Members whose state is old do not count.
 fn entries_of(assembly: &Assembly, commits: Vec<CommitLogContent>) -> FoundLog {
-    let (gone, block) = (gone(assembly), assembly.geometry.block());
+    let block = assembly.geometry.block();
     let (mut records, mut intents, mut writes) = (Vec::new(), Vec::new(), Vec::new());
     for (slot, content) in (0..).map(Slot::new).zip(commits) {
-        if content.read && !gone.contains(&slot) {
+        if content.read && assembly.is_whole(slot.get()) {
             records.push((slot, content.records));
             intents.push((slot, content.intents));
             writes.push((slot, content.writes));
@@ -538,8 +565,9 @@ fn hides_entries(assembly: &Assembly, unread: &[Slot], stream: &Found) -> bool {
 /// The same for a group of places.
 fn group_hides_entries(assembly: &Assembly, unread: &[Slot], stream: &Found, group: u16) -> bool {
     let (gone, geometry) = (gone(assembly), &assembly.geometry);
-    let is_unread =
-        |slot: &Slot| !gone.contains(slot) && (unread.contains(slot) || stream.hidden.contains(slot));
+    let is_unread = |slot: &Slot| {
+        assembly.is_whole(slot.get()) && (unread.contains(slot) || stream.hidden.contains(slot))
+    };
     let slots = || geometry.commit_slots_of(group);
     let state = |slot: &Slot| assembly.superblock.table[slot.as_usize()].state;
     // (No entry has number 0: that is the last one in a slot that was always vacant.)

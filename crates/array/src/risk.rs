@@ -45,7 +45,7 @@ impl Core {
         let copies = self.cx.geometry.keeps_copies();
         let layout = self.cx.geometry.layout();
         // Where data is missing, what stands in for it is needed too.
-        let missing = |other: &Slot| *other != slot && self.cx.roster.state(*other) != SlotState::Active;
+        let missing = |other: &Slot| *other != slot && self.cx.roster.lacks_units(*other);
         let missing: Vec<Slot> = (0..layout.members()).map(Slot::new).filter(missing).collect();
         let lacks_data = |region| missing.iter().any(|other| layout.region_has_data_on(region, *other));
         let only_here = |region| copies || layout.region_has_data_on(region, slot) || lacks_data(region);

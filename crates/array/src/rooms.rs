@@ -176,7 +176,7 @@ impl Rooms {
     /// Lets maintenance go on, if there is any. Returns whether it did anything.
     fn pump_maintenance(&mut self) -> bool {
         let Rooms { core, maintenance, hosts } = self;
-        maintenance.is_wanted(&core.durable) && {
+        maintenance.is_wanted(&core.cx, &core.durable) && {
             let busy = hosts.are_busy(core.cx.now);
             maintenance.pump(core, busy)
         }

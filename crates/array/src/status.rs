@@ -45,6 +45,16 @@ pub enum Event {
         /// The slot, which is whole again.
         slot: Slot,
     },
+    /// A failed slot's units are being rebuilt into spare room on the other members.
+    SpareRoomTaken {
+        /// The slot.
+        slot: Slot,
+    },
+    /// They all are in spare room: the array survives further failures again.
+    SpareRoomFilled {
+        /// The slot.
+        slot: Slot,
+    },
     /// A rebuild stopped, because a block that it needs cannot be read.
     RebuildStopped {
         /// The slot that was being rebuilt.
@@ -334,6 +344,10 @@ pub struct MemberStatus {
     /// Whether its member was whole when it was excluded: if it comes back, only regions that are
     /// out of sync are rebuilt.
     pub may_return: bool,
+    /// Whether what it held is being rebuilt into spare room on the other members.
+    pub moving: bool,
+    /// Whether all that it should hold is in spare room on the other members.
+    pub in_spare_room: bool,
     /// Read errors since the member was added.
     pub errors: u32,
     /// Whether there were more of them recently than [`Tuning::error_threshold`](crate::Tuning):

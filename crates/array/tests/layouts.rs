@@ -32,6 +32,7 @@ prop_compose! {
         sets in 1u16..4,
         groups in 1u16..4,
         width in 3u16..8,
+        spares in 0u16..2,
         unit in 1u64..40,
         mib in 4u64..12,
         sublogs in 1u16..4,
@@ -50,6 +51,7 @@ prop_compose! {
             groups,
             width: layout.is_declustered().then_some(width),
             domains: None,
+            spares: if layout.is_declustered() { spares } else { 0 },
             unit: Sectors::new(unit),
             block: Sectors::new(1),
             member_length: Sectors::new(mib * 2_048),
@@ -109,6 +111,7 @@ fn regions_without_logs_place_units_alike() {
         groups: 2,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(8),
         block: Sectors::new(1),
         member_length: Sectors::new(6 * 2_048),
@@ -150,6 +153,12 @@ proptest! {
                     prop_assert_eq!(found, Occupant::Unit { stripe, unit, offset });
                 }
             }
+            for index in 0..layout.spares() {
+                let (location, offset) = (layout.spare(stripe, index), Sectors::ZERO);
+                prop_assert_eq!(layout.occupant(location), Occupant::Spare { stripe, index, offset });
+                let shared = layout.units().any(|unit| layout.locate(stripe, unit).slot == location.slot);
+                prop_assert!(!shared, "a spare place is on another member than the units");
+            }
         }
     }
 
@@ -165,6 +174,10 @@ proptest! {
             match layout.occupant(Location { slot, at }) {
                 Occupant::Unit { stripe, unit, offset } => {
                     let location = layout.locate(stripe, unit);
+                    prop_assert_eq!((location.slot, location.at + offset), (slot, at));
+                }
+                Occupant::Spare { stripe, index, offset } => {
+                    let location = layout.spare(stripe, index);
                     prop_assert_eq!((location.slot, location.at + offset), (slot, at));
                 }
                 Occupant::Log { region, sublog, copy, offset } => {
@@ -265,6 +278,7 @@ fn creation(layout: LayoutChoice, members: u16) -> Creation {
         groups: 1,
         width: layout.is_declustered().then_some(3),
         domains: None,
+        spares: 0,
         unit: Sectors::new(8),
         block: Sectors::new(1),
         member_length: Sectors::new(40 * 2_048),

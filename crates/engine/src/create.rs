@@ -39,6 +39,8 @@ pub struct CreateRequest {
     pub width: Option<u16>,
     /// Failure domains, to which the members belong in turn.
     pub domains: Option<u16>,
+    /// Distributed spares: room on the members for so many that fail.
+    pub spares: u16,
     /// The stripe unit.
     pub unit: Bytes,
     /// The block size; by default the largest block size of the members.
@@ -284,6 +286,7 @@ fn creation(
         groups: request.groups,
         width: request.width,
         domains: request.domains,
+        spares: request.spares,
         unit: Sectors::from_bytes(request.unit).ok_or(CreateError::Unit(request.unit))?,
         block: block(request, all)?,
         member_length: shortest,

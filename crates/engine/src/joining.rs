@@ -298,6 +298,7 @@ mod tests {
             groups: 1,
             width: None,
             domains: None,
+            spares: 0,
             unit: Bytes::kib(16),
             block: None,
             log: LogCreation::default(),

@@ -34,6 +34,7 @@ impl OnFiles {
             groups: case.groups,
             width: None,
             domains: None,
+            spares: 0,
             unit: parlour_units::Sectors::new(case.unit).bytes(),
             log: case.log(),
             consistency: case.consistency,

@@ -113,11 +113,15 @@ impl Options {
 
     /// A description in one line, for people.
     pub(crate) fn describe(&self) -> String {
-        let Creation { members, groups, checks, width, domains, unit, block, member_length, log, .. } =
-            &self.creation;
+        let Creation {
+            members, groups, checks, width, domains, spares, unit, block, member_length, log, ..
+        } = &self.creation;
         let mut width = width.map_or_else(String::new, |width| format!(" in stripes of {width} units"));
         if let Some(domains) = domains {
             width += &format!(" over {domains} failure domains");
+        }
+        if *spares > 0 {
+            width += " with a distributed spare";
         }
         format!(
             "{} ({}): {members} members of {}, {groups} groups, {checks} check units{width}, unit {}, block {}, log segment {}, \
@@ -162,6 +166,7 @@ fn draw_creation(random: &mut Random, row: NamedOrganization) -> Creation {
         groups: if members == 6 { random.pick(&[1, 2]) } else { 1 },
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(unit),
         block: Sectors::new(block),
         member_length: Sectors::new(2_048 * random.pick(&[3, 3, 3, 3, 3, 3, 3, 4, 4, 6])),
@@ -271,6 +276,17 @@ fn draw_width(random: &mut Random, creation: &mut Creation) {
         creation.organization.layout = declustered;
         creation.width = Some(random.pick(&[least, most, (least + most) / 2]));
         draw_domains(random, creation);
+        draw_spares(random, creation);
+    }
+}
+
+/// Half of those that have room for it have a distributed spare.
+fn draw_spares(random: &mut Random, creation: &mut Creation) {
+    let members = creation.members / creation.groups;
+    let room = creation.domains.map_or(members, |domains| domains * creation.checks.min(members / domains));
+    let fits = creation.width.is_some_and(|width| width < room);
+    if random.chance(2) && fits {
+        creation.spares = 1;
     }
 }
 

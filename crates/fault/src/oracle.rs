@@ -311,7 +311,10 @@ impl Oracle {
         for region in regions {
             for stripe in (0..).map_while(|index| layout.stripe_in(region, index)) {
                 let lost = layout.units().filter(|unit| {
-                    layout.is_data(*unit) && slots.contains(&layout.locate(stripe, *unit).slot)
+                    // (What has been moved may be lost with the member of its spare place.)
+                    let spare = || layout.spares() > 0 && slots.contains(&layout.spare(stripe, 0).slot);
+                    let home = layout.locate(stripe, *unit).slot;
+                    layout.is_data(*unit) && (slots.contains(&home) || spare())
                 });
                 for unit in lost {
                     let number = stripe.get() * u64::from(layout.data_units()) + u64::from(unit.get());

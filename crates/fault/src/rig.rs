@@ -193,6 +193,11 @@ impl<'a> Rig<'a> {
         member.state != "active" || self.member(slot).is_none_or(Disk::answers_not)
     }
 
+    /// Whether all that the member in `slot` should hold is on the others.
+    pub(crate) fn is_in_spare_room(&self, slot: u16) -> bool {
+        self.status().slot(slot).is_some_and(|member| member.in_spare_room)
+    }
+
     /// The slots whose members are missing, do not answer, or are not completely rebuilt.
     pub(crate) fn gone(&self) -> impl Iterator<Item = u16> + '_ {
         (0..self.geometry.members()).filter(|slot| self.is_gone(*slot))

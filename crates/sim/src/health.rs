@@ -132,10 +132,10 @@ impl Health {
         let mut rebuilds: Vec<Rebuild> = Vec::new();
         for Incident { at, volume, what } in &self.incidents {
             match what {
-                What::Told(Event::SlotTaken { slot, .. }) => {
+                What::Told(Event::SlotTaken { slot, .. } | Event::SpareRoomTaken { slot }) => {
                     rebuilds.push(Rebuild { volume: *volume, slot: *slot, began: *at, took: None });
                 }
-                What::Told(Event::RebuildDone { slot }) => {
+                What::Told(Event::RebuildDone { slot } | Event::SpareRoomFilled { slot }) => {
                     let own = |rebuild: &&mut Rebuild| rebuild.volume == *volume && rebuild.slot == *slot;
                     if let Some(rebuild) = rebuilds.iter_mut().rev().find(own) {
                         rebuild.took = Some(at.since(rebuild.began));

@@ -24,6 +24,7 @@ fn world(consistency: Consistency) -> World {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(128),
         block: BLOCK,
         member_length: length,

@@ -56,6 +56,7 @@ impl Machine {
             groups: 1,
             width: None,
             domains: None,
+            spares: 0,
             unit: BLOCK,
             block: Sectors::new(1),
             member_length: length,

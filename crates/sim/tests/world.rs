@@ -29,6 +29,7 @@ fn world(organization: &str, members: u16, consistency: Consistency) -> World {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         // Tracks of twelve units.
         unit: if organization == "floating" { Sectors::new(4) } else { Sectors::new(48) },
         block: if organization == "floating" { Sectors::new(1) } else { BLOCK },

@@ -17,7 +17,7 @@ use crate::format::bad_block_log::{BadBlockLog, Cause, Full};
 use crate::format::banks::{Banks, Newest, sequence_of_session};
 use crate::geometry::Geometry;
 use crate::ids::JobId;
-use crate::job::Kind;
+use crate::job::{Kind, Purpose};
 use crate::plan::{Source, Span, Strategy};
 use crate::roster::listed::ListedBlocks;
 use crate::status::Event;
@@ -156,29 +156,56 @@ impl BadBlocks {
     }
 }
 
-/// Puts blocks of `unit` that cannot be computed on the list, if there is room.
+/// Puts blocks of `unit` that cannot be computed on the list, if there is room, wherever it is
+/// stored.
 pub(crate) fn record(cx: &mut Context, window: Window, unit: Unit) -> Result<(), Full> {
-    record_for(cx, Cause::Unreadable, window, unit)
+    let places = places_of(cx, window, unit);
+    places.into_iter().try_for_each(|place| record_at(cx, Cause::Unreadable, place, window))
+}
+
+/// The same for blocks of a unit that a rebuild or a resync passes over.
+pub(crate) fn record_passed_over(
+    cx: &mut Context,
+    purpose: Purpose,
+    window: Window,
+    unit: Unit,
+) -> Result<(), Full> {
+    match purpose {
+        Purpose::Rebuild { slot, .. } => {
+            let place = cx.rebuilt_at(slot, window, unit);
+            record_at(cx, Cause::Unreadable, place, window)
+        }
+        _ => record(cx, window, unit),
+    }
 }
 
 /// Puts blocks of a data unit on the list whose content is lost, if there is room. What stands in
 /// their place, or is computed for it, fits the check units.
 pub(crate) fn record_lost(cx: &mut Context, window: Window, unit: Unit) -> Result<(), Full> {
-    record_for(cx, Cause::Lost, window, unit)
+    // (What hosts have lost is lost wherever the unit is.)
+    record_at(cx, Cause::Lost, cx.home_of(window, unit), window)
 }
 
 /// Puts blocks on the list, if there is room, that could not be read when they were to be compared
 /// after a crash: if they become readable later, it is not known which version they hold. If they
 /// can be computed from the rest of the stripe, nothing is lost.
 pub(crate) fn record_uncompared(cx: &mut Context, window: Window, unit: Unit) -> Result<(), Full> {
-    insert(cx, Cause::Unreadable, window, unit).map(drop)
+    let places = places_of(cx, window, unit);
+    places.into_iter().try_for_each(|place| insert(cx, Cause::Unreadable, place, window).map(drop))
 }
 
-fn record_for(cx: &mut Context, cause: Cause, window: Window, unit: Unit) -> Result<(), Full> {
+/// Where a part of a unit is stored: in spare room too, if it is just coming home from there.
+fn places_of(cx: &Context, window: Window, unit: Unit) -> Vec<(Slot, Sector)> {
+    std::iter::once(cx.location_of(window, unit)).chain(cx.second_of(window, unit)).collect()
+}
+
+/// Puts the blocks of a window of the unit at this place on the list, and reports them if they are
+/// new.
+fn record_at(cx: &mut Context, cause: Cause, (slot, at): (Slot, Sector), window: Window) -> Result<(), Full> {
     if !cx.writes {
         return Err(Full);
     }
-    if let Some((slot, at)) = insert(cx, cause, window, unit)? {
+    if insert(cx, cause, (slot, at), window)? {
         let length = window.columns.length();
         let stripe = Sector::ZERO + cx.geometry.layout().stripe_data() * window.stripe.get();
         cx.events.push_back(match cause {
@@ -189,17 +216,10 @@ fn record_for(cx: &mut Context, cause: Cause, window: Window, unit: Unit) -> Res
     Ok(())
 }
 
-/// Puts blocks on the list. Returns where they are, if any was new.
-fn insert(
-    cx: &mut Context,
-    cause: Cause,
-    window: Window,
-    unit: Unit,
-) -> Result<Option<(Slot, Sector)>, Full> {
-    if cx.geometry.bad_block_log_at(0).is_none() {
-        return Err(Full);
+/// Puts blocks on the list. Returns whether any was new.
+fn insert(cx: &mut Context, cause: Cause, (slot, at): (Slot, Sector), window: Window) -> Result<bool, Full> {
+    match cx.geometry.bad_block_log_at(0) {
+        None => Err(Full),
+        Some(_) => cx.roster.list(cause, slot, at, window.columns.length()),
     }
-    let (slot, at) = cx.location_of(window, unit);
-    let any = cx.roster.list(cause, slot, at, window.columns.length())?;
-    Ok(any.then_some((slot, at)))
 }

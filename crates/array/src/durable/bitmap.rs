@@ -259,9 +259,10 @@ impl Bitmap {
         }
     }
 
-    /// The rebuild of the returning member in `slot` skips the regions that it still holds.
+    /// The rebuild of the returning member in `slot` skips the regions that it still holds. (What
+    /// another failed slot has moved there meanwhile, it does not hold.)
     pub(crate) fn skip_what_was_kept(&self, cx: &mut Context, slot: Slot) {
-        if !cx.roster.is_returning(slot) {
+        if !cx.roster.is_returning(slot) || cx.roster.moved_slots().any(|moved| moved != slot) {
             return;
         }
         let layout = cx.geometry.layout();
@@ -350,7 +351,7 @@ impl Bitmap {
     /// The region to resync next.
     pub(crate) fn next_resync(&self, cx: &Context) -> Option<Region> {
         // While nothing can be logged, what is resynced would have to be again and again.
-        let unlogged = cx.geometry.is_journaled() && cx.roster.is_degraded();
+        let unlogged = cx.geometry.is_journaled() && cx.roster.lacks_any();
         self.resync.next(self.resyncing.from).filter(|_| !unlogged)
     }
 

@@ -155,13 +155,13 @@ impl Durable {
     }
 
     /// The frontier of the rebuild of `slot` as superblocks record it, or are about to.
-    pub(crate) fn frontier(&self, slot: Slot) -> u64 {
-        self.superblocks.frontier(slot)
+    pub(crate) fn frontier(&self, cx: &Context, slot: Slot) -> u64 {
+        self.superblocks.frontier(cx, slot)
     }
 
     /// Requests a write of all superblocks with this frontier of the rebuild of `slot`.
     pub(crate) fn record_frontier(&mut self, cx: &Context, slot: Slot, frontier: u64) {
-        self.superblocks.set_frontier(slot, frontier);
+        self.superblocks.set_frontier(cx, slot, frontier);
         self.superblocks.record_change(cx);
     }
 
@@ -175,6 +175,14 @@ impl Durable {
         let state = cx.roster.state(slot);
         let unrecorded = self.superblocks.awaits_rebuilt(slot) && state == SlotState::Active;
         if unrecorded { SlotState::Rebuilding } else { state }
+    }
+
+    /// Whether units of `slot` would be neither on a member there nor in spare room after a crash.
+    pub(crate) fn lacks_units(&self, cx: &Context, slot: Slot) -> bool {
+        // (What is at home again also stays in spare room until that is recorded.)
+        let is_back = cx.roster.state(slot) == SlotState::Active;
+        cx.roster.lacks_units(slot)
+            || self.superblocks.awaits_rebuilt(slot) && !(is_back && cx.roster.is_moved(slot))
     }
 
     /// Whether all members are active, and would be after a crash: no end of a rebuild is still to

@@ -14,7 +14,7 @@ use crate::effect::{Action, Class};
 use crate::exec::job::FailedAccess;
 use crate::exec::progress::Progress;
 use crate::exec::waiting::WaitList;
-use crate::format::superblock::{Entry, EntryState, Recorded, Stage, Superblock};
+use crate::format::superblock::{Entry, EntryState, Moved, Recorded, Stage, Superblock};
 use crate::geometry::{Geometry, SUPERBLOCK};
 use crate::identity::Identity;
 use crate::ids::JobId;
@@ -39,10 +39,14 @@ pub(super) struct Superblocks {
     /// The member table as it was read. The superblocks of an opening repeat it unchanged: if the
     /// opening does not come to its end, members that were absent have missed nothing.
     found: Vec<Entry>,
+    /// The same of the moved slots.
+    found_moves: Vec<Moved>,
     /// All members have a superblock that records the last stage.
     begun: bool,
     /// By slot, the frontier of its rebuild: what is rebuilt is flushed up to there.
     frontiers: Vec<u64>,
+    /// By slot, the same of its move into spare room.
+    moved: Vec<u64>,
     /// The sequence numbers of other metadata that all members hold.
     recorded: Recorded,
     /// Versions of the superblock's content: the newest, the one being written, and the last
@@ -78,6 +82,8 @@ pub(crate) struct SuperblocksStart {
     pub(crate) recorded: Recorded,
     /// By slot: the frontier of its rebuild.
     pub(crate) frontiers: Vec<u64>,
+    /// The moved slots.
+    pub(crate) moves: Vec<Moved>,
 }
 
 /// What a write of superblocks has achieved.
@@ -94,6 +100,10 @@ pub(super) enum Written {
 
 impl Superblocks {
     pub(super) fn new(start: SuperblocksStart, writes: bool) -> Superblocks {
+        let mut moved = vec![0; start.frontiers.len()];
+        for Moved { slot, frontier } in &start.moves {
+            moved[slot.as_usize()] = frontier.unwrap_or(0);
+        }
         Superblocks {
             name: start.name,
             created: start.created,
@@ -103,8 +113,10 @@ impl Superblocks {
             clean: false,
             stage: Stage::Opening,
             found: start.table,
+            found_moves: start.moves,
             begun: false,
             frontiers: start.frontiers,
+            moved,
             recorded: start.recorded,
             wanted: u64::from(writes),
             writing: None,
@@ -148,12 +160,15 @@ impl Superblocks {
         &mut self.recorded
     }
 
-    pub(super) fn frontier(&self, slot: Slot) -> u64 {
-        self.frontiers[slot.as_usize()]
+    /// The frontier of the rebuild of `slot`, or of its move if that is what is under way.
+    pub(super) fn frontier(&self, cx: &Context, slot: Slot) -> u64 {
+        let frontiers = if cx.roster.is_moving(slot) { &self.moved } else { &self.frontiers };
+        frontiers[slot.as_usize()]
     }
 
-    pub(super) fn set_frontier(&mut self, slot: Slot, frontier: u64) {
-        self.frontiers[slot.as_usize()] = frontier;
+    pub(super) fn set_frontier(&mut self, cx: &Context, slot: Slot, frontier: u64) {
+        let frontiers = if cx.roster.is_moving(slot) { &mut self.moved } else { &mut self.frontiers };
+        frontiers[slot.as_usize()] = frontier;
     }
 
     /// Whether the superblocks that name this session are not all written yet.
@@ -225,7 +240,13 @@ impl Superblocks {
             if version > self.written {
                 self.rebuilt.push((slot, since, version));
             } else if cx.roster.since(slot) == since {
-                cx.events.push_back(Event::RebuildDone { slot });
+                // What is at home is needed nowhere else.
+                let home = cx.roster.state(slot) == SlotState::Active;
+                if home {
+                    cx.roster.end_move(slot);
+                }
+                let filled = Event::SpareRoomFilled { slot };
+                cx.events.push_back(if home { Event::RebuildDone { slot } } else { filled });
             }
         }
     }
@@ -280,9 +301,14 @@ impl Superblocks {
         self.sequence += 1;
         let id = cx.jobs.start(Kind::Superblock, Class::Metadata);
         let members = self.members(cx);
-        let table = if self.is_opening() { self.found.clone() } else { self.member_table(cx) };
-        let superblock =
-            |(member, entry): &(Member, u16)| self.superblock(cx, *member, *entry, table.clone());
+        let (table, moves) = match self.is_opening() {
+            true => (self.found.clone(), self.found_moves.clone()),
+            false => (self.member_table(cx), self.moves(cx)),
+        };
+        let superblock = |(member, entry): &(Member, u16)| {
+            let (table, moves) = (table.clone(), moves.clone());
+            Superblock { table, moves, ..self.superblock(cx, *member, *entry) }
+        };
         let blocks: Vec<Superblock> = members.iter().map(superblock).collect();
         let job = cx.jobs.get_mut(id);
         job.plan.strategy = Strategy::Metadata;
@@ -302,7 +328,8 @@ impl Superblocks {
         (id, cx.start_plan(id, turn, None, &[]))
     }
 
-    fn superblock(&self, cx: &Context, member: Member, entry: u16, table: Vec<Entry>) -> Superblock {
+    /// A superblock without the states of members.
+    fn superblock(&self, cx: &Context, member: Member, entry: u16) -> Superblock {
         let info = cx.roster.info(member);
         Superblock {
             array: cx.identity,
@@ -319,9 +346,18 @@ impl Superblocks {
             geometry: *cx.geometry.stored(),
             name: self.name.clone(),
             created: self.created,
-            table,
+            table: Vec::new(),
+            moves: Vec::new(),
             recorded: self.recorded,
         }
+    }
+
+    /// The slots whose units are in spare room. A member that holds them all itself counts alone.
+    fn moves(&self, cx: &Context) -> Vec<Moved> {
+        let roster = &cx.roster;
+        let away = roster.moved_slots().filter(|slot| roster.state(*slot) != SlotState::Active);
+        let frontier = |slot: Slot| (!roster.is_moved(slot)).then_some(self.moved[slot.as_usize()]);
+        away.map(|slot| Moved { slot, frontier: frontier(slot) }).collect()
     }
 
     fn member_table(&self, cx: &Context) -> Vec<Entry> {
@@ -335,7 +371,7 @@ impl Superblocks {
                     keeps.map_or(EntryState::Failed { entries }, Kept::entry)
                 }
                 SlotState::Rebuilding => {
-                    let frontier = roster.entries_elsewhere(slot).unwrap_or(self.frontier(slot));
+                    let frontier = roster.entries_elsewhere(slot).unwrap_or(self.frontiers[slot.as_usize()]);
                     EntryState::Rebuilding { frontier, returning: keeps.is_some() }
                 }
             };

@@ -44,7 +44,26 @@ impl Context {
 
     /// Where a part of a unit is stored.
     pub(crate) fn location_of(&self, window: Window, unit: Unit) -> (Slot, Sector) {
-        let Location { slot, at } = self.roster.places(&self.geometry).locate(window.stripe, unit);
+        self.absolute(self.roster.places(&self.geometry).locate(window.stripe, unit), window)
+    }
+
+    /// Where a part of a unit is rebuilt, by a rebuild of `slot`.
+    pub(crate) fn rebuilt_at(&self, slot: Slot, window: Window, unit: Unit) -> (Slot, Sector) {
+        self.absolute(self.roster.places(&self.geometry).rebuilt(slot, window.stripe, unit), window)
+    }
+
+    /// A further place where a part of a unit is stored.
+    pub(crate) fn second_of(&self, window: Window, unit: Unit) -> Option<(Slot, Sector)> {
+        let second = self.roster.places(&self.geometry).second(window.stripe, unit);
+        second.map(|place| self.absolute(place, window))
+    }
+
+    /// The home of a part of a unit, which does not change when the unit is moved into spare room.
+    pub(crate) fn home_of(&self, window: Window, unit: Unit) -> (Slot, Sector) {
+        self.absolute(self.roster.places(&self.geometry).home(window.stripe, unit), window)
+    }
+
+    fn absolute(&self, Location { slot, at }: Location, window: Window) -> (Slot, Sector) {
         (slot, self.geometry.absolute(at + window.columns.from))
     }
 
@@ -58,13 +77,14 @@ impl Context {
         while at < end {
             let (stripe, unit, offset) = match places.occupant(Location { slot, at }) {
                 Occupant::Unit { stripe, unit, offset } => (stripe, unit, offset),
-                // No unit is stored here: it has floated to another position.
-                Occupant::Unused if self.geometry.floats() => {
+                // No unit is stored here: it has floated to another position, or been moved; or this
+                // is spare room.
+                Occupant::Unused if self.geometry.floats() || layout.spares() > 0 => {
                     let unit = layout.unit_length();
                     at = at + (unit - at.from_start() % unit);
                     continue;
                 }
-                Occupant::Unused | Occupant::Log { .. } => return list,
+                Occupant::Unused | Occupant::Spare { .. } | Occupant::Log { .. } => return list,
             };
             let left = layout.unit_length() - offset;
             let length = left.min(end - at).min(self.tuning.slice);

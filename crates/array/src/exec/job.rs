@@ -131,6 +131,11 @@ impl<K> Jobs<K> {
         alive.then_some(JobId { index: effect.job(), generation: job.generation })
     }
 
+    /// Whether there is such a job, whose plan was made at such a turn.
+    pub(crate) fn any(&self, is: impl Fn(&K, u64) -> bool) -> bool {
+        self.table.iter().any(|job| job.kind.as_ref().is_some_and(|kind| is(kind, job.turn)))
+    }
+
     pub(crate) fn alive(&self) -> usize {
         self.table.len() - self.free.len()
     }

@@ -102,10 +102,14 @@ impl<'a> Names<'a> {
         let mut from = Sector::ZERO + (at - self.geometry.data_start());
         let end = from + length;
         while from < end {
-            let Occupant::Unit { stripe, unit, offset } = layout.occupant(Location { slot, at: from }) else {
-                break;
+            let offset = match layout.occupant(Location { slot, at: from }) {
+                Occupant::Unit { stripe, unit, offset } => {
+                    labels.push(Label::of_unit(self.geometry, stripe, unit));
+                    offset
+                }
+                Occupant::Spare { offset, .. } => offset,
+                Occupant::Log { .. } | Occupant::Unused => break,
             };
-            labels.push(Label::of_unit(self.geometry, stripe, unit));
             from = from + (layout.unit_length() - offset);
         }
         labels.into_iter()

@@ -19,6 +19,7 @@ fn geometry_with(name: &str, members: u16, consistency: Consistency) -> Geometry
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: UNIT,
         block: Sectors::new(8),
         member_length: Sectors::new(1 << 17),

@@ -16,16 +16,17 @@ use crate::format::bad_block_log::{BadBlockLog, Cause};
 use crate::format::bitmap::{Bits, Stored, StoredBitmap, TableEntry, encode_table};
 use crate::format::commit_entry::{Change, Committed, EntryContent, EntryHeader, Intent, StagedWrite};
 use crate::format::segment::{Header, Record, RecordKind};
-use crate::format::superblock::{Entry, EntryState, FORMAT_VERSION, Recorded, Stage, Superblock};
+use crate::format::superblock::{Entry, EntryState, FORMAT_VERSION, Moved, Recorded, Stage, Superblock};
 use crate::geometry::{Creation, Geometry, LogCreation, StoredGeometry};
 use crate::identity::Identity;
+use crate::layout::LayoutRequest;
 use crate::organization::{Consistency, Organization};
 
 const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);
 
 /// Each structure with something in each of its fields.
-fn structures() -> [(&'static str, Vec<u8>); 13] {
+fn structures() -> [(&'static str, Vec<u8>); 14] {
     [
         ("superblock", superblock().encode()),
         ("write-intent bitmap", map().encode(ARRAY, 4_096)),
@@ -40,6 +41,7 @@ fn structures() -> [(&'static str, Vec<u8>); 13] {
         ("superblock of an array with a longer bad-block log", with_a_longer_list().encode()),
         ("superblock of an array with several parities", with_several_parities().encode()),
         ("superblock of a declustered array", declustered().encode()),
+        ("superblock of an array with distributed spares", with_spares().encode()),
     ]
 }
 
@@ -51,6 +53,7 @@ fn superblock() -> Superblock {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(16),
         block: BLOCK,
         member_length: Sectors::new(1 << 17),
@@ -93,6 +96,7 @@ fn superblock() -> Superblock {
         name: "ein Märchen".into(),
         created: 1_700_000_000,
         table: states.iter().enumerate().map(entry).collect(),
+        moves: Vec::new(),
         recorded: Recorded { map: 2 << 32 | 4, table: 2 << 32 | 5, list: 3 << 32 | 1, opened: 512 },
     }
 }
@@ -187,6 +191,14 @@ fn declustered() -> Superblock {
     Superblock { geometry, ..superblock() }
 }
 
+fn with_spares() -> Superblock {
+    let superblock = declustered();
+    let layout = LayoutRequest { width: Some(5), spares: 1, ..superblock.geometry.layout };
+    let geometry = StoredGeometry { layout, ..superblock.geometry };
+    let moves = vec![Moved { slot: Slot::new(4), frontier: Some(0x0123_4567) }];
+    Superblock { geometry, moves, ..superblock }
+}
+
 /// (The table of members is that of the other arrays.)
 fn several_parities() -> Creation {
     Creation {
@@ -196,6 +208,7 @@ fn several_parities() -> Creation {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(16),
         block: BLOCK,
         member_length: Sectors::new(1 << 17),

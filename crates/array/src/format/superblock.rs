@@ -36,6 +36,12 @@ const NAME_AT: usize = 256;
 const NAME_BYTES: usize = 64;
 const WRITE_LOG_AT: usize = 320;
 const JOURNALS_AT: usize = 324;
+const MOVES_AT: usize = 338;
+const MOVE_BYTES: usize = 10;
+/// The frontier of a move that has ended.
+const ALL_MOVED: u64 = u64::MAX;
+/// The number of slots whose units can be in spare room: one of each parity group.
+const MOST_MOVES: usize = 16;
 const SESSIONS_AT: usize = 512;
 const TABLE_AT: usize = 1_024;
 const ENTRY_BYTES: usize = 32;
@@ -69,6 +75,8 @@ const SEVERAL_CHECKS: u64 = 256;
 const DECLUSTERED: u64 = 512;
 /// Feature: several members belong to one failure domain.
 const DOMAINS: u64 = 1024;
+/// Feature: distributed spares.
+const SPARES: u64 = 2048;
 /// Feature bits of this version that a reader must know.
 const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG
     | FAR_COPIES
@@ -80,7 +88,8 @@ const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG
     | LONG_BAD_BLOCK_LOG
     | SEVERAL_CHECKS
     | DECLUSTERED
-    | DOMAINS;
+    | DOMAINS
+    | SPARES;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -118,6 +127,8 @@ pub struct Superblock {
     pub created: u64,
     /// Members, then spares.
     pub table: Vec<Entry>,
+    /// The slots whose units are in spare room.
+    pub moves: Vec<Moved>,
     /// The metadata that was durable on all members when the superblock was written.
     pub recorded: Recorded,
 }
@@ -167,6 +178,23 @@ pub struct Recorded {
     /// The number of the last session whose opening came to its end: each stream of the commit log
     /// has an entry of it. (A long session takes additional numbers.)
     pub opened: u64,
+}
+
+/// A slot whose units are in spare room, or are being rebuilt there, because its member failed and
+/// no other one holds them all yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The slot.
+    pub slot: Slot,
+    /// The units of the first `frontier` stripes are there; `None` if all are.
+    pub frontier: Option<u64>,
+}
+
+impl Moved {
+    /// Whether all units of the slot are in spare room.
+    pub fn is_whole(&self) -> bool {
+        self.frontier.is_none()
+    }
 }
 
 /// An entry of the member table.
@@ -253,6 +281,7 @@ impl Superblock {
     /// If the table or the name is too long; creation limits both.
     pub fn encode(&self) -> Vec<u8> {
         assert!(self.table.len() <= MEMBER_ENTRIES && self.name.len() <= NAME_BYTES, "bounded at creation");
+        assert!(self.moves.len() <= MOST_MOVES, "there are fewer parity groups with spare room");
         let mut out = Writer::new(SUPERBLOCK_BYTES);
         out.bytes(&MAGIC).u32(FORMAT_VERSION).u32(0).u64(0).u64(0).u64(incompatible(&self.geometry));
         out.bytes(&self.array.0).bytes(&self.member.0);
@@ -264,6 +293,10 @@ impl Superblock {
         let Recorded { map, table, list, opened } = self.recorded;
         out.seek(RECORDED_AT).u64(map).u64(table).u64(list).u64(opened);
         out.seek(NAME_AT).bytes(self.name.as_bytes());
+        for (index, moved) in self.moves.iter().enumerate() {
+            out.seek(MOVES_AT + index * MOVE_BYTES).u16(moved.slot.get() + 1);
+            out.u64(moved.frontier.unwrap_or(ALL_MOVED));
+        }
         out.seek(SESSIONS_AT);
         for session in self.sessions.iter().take(REMEMBERED_SESSIONS) {
             out.bytes(&session.0);
@@ -316,6 +349,7 @@ impl Superblock {
         if table.len() < usize::from(geometry.members() + geometry.journal_slots) {
             return Err(SuperblockError::Nonsense("member table"));
         }
+        let moves = decode_moves(&mut from, &geometry, &table)?;
         Ok(Superblock {
             array,
             member,
@@ -332,6 +366,7 @@ impl Superblock {
             name: name.into(),
             created,
             table,
+            moves,
             recorded,
         })
     }
@@ -431,6 +466,7 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
         | bit(geometry.organization.keeps_parity() && geometry.checks > 1, SEVERAL_CHECKS)
         | bit(geometry.layout.width.is_some(), DECLUSTERED)
         | bit(geometry.layout.domains.is_some(), DOMAINS)
+        | bit(geometry.layout.spares > 0, SPARES)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {
@@ -442,6 +478,30 @@ fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, Sup
         Ok(Entry { member, state })
     };
     (0..entries).map(entry).collect()
+}
+
+/// The moved slots of an array with spare room: one of each parity group at most, whose members are
+/// not whole.
+fn decode_moves(
+    from: &mut Reader<'_>,
+    geometry: &StoredGeometry,
+    table: &[Entry],
+) -> Result<Vec<Moved>, SuperblockError> {
+    let mut moves: Vec<Moved> = Vec::new();
+    let group = |slot: Slot| slot.get() / geometry.layout.group_members;
+    let count = if geometry.layout.spares > 0 { MOST_MOVES } else { 0 };
+    for index in 0..count {
+        let (slot, frontier) = (from.seek(MOVES_AT + index * MOVE_BYTES).u16(), from.u64());
+        let Some(slot) = slot.checked_sub(1).map(Slot::new) else { break };
+        let whole = |entry: &Entry| matches!(entry.state, EntryState::Active | EntryState::Spare);
+        let possible = slot.get() < geometry.members() && !whole(&table[slot.as_usize()]);
+        let first = moves.iter().all(|moved| group(moved.slot) != group(slot));
+        if !possible || !first {
+            return Err(SuperblockError::Nonsense("moved members"));
+        }
+        moves.push(Moved { slot, frontier: (frontier != ALL_MOVED).then_some(frontier) });
+    }
+    Ok(moves)
 }
 
 fn decode_sessions(from: &mut Reader<'_>) -> Vec<Identity> {
@@ -479,6 +539,7 @@ fn encode_geometry(out: &mut Writer, geometry: &StoredGeometry) {
     let longer = geometry.bad_block_log > SHORTEST_BAD_BLOCK_LOG.get();
     out.u16(if longer { geometry.bad_block_log as u16 } else { 0 });
     out.u16(geometry.layout.width.unwrap_or(0)).u16(geometry.layout.domains.unwrap_or(0));
+    out.u16(geometry.layout.spares);
 }
 
 /// The geometry, if it is possible on a device of this length in `slot`.
@@ -508,11 +569,12 @@ fn decode_geometry(
     };
     let width = Some(from.u16()).filter(|width| *width > 0);
     let domains = Some(from.u16()).filter(|domains| *domains > 0);
+    let spares = from.u16();
     let shape = RegionShape { regions, stripes, sublogs, sublog_segments, segment, grain };
     let geometry = StoredGeometry {
         organization: Organization { layout: *layout, code: *code, update: *update, read: *read },
         checks,
-        layout: LayoutRequest { group_members, groups, unit, length, width, domains },
+        layout: LayoutRequest { group_members, groups, unit, length, width, domains, spares },
         block,
         data_start,
         regions: layout.is_in_regions().then_some(shape),
@@ -551,6 +613,7 @@ mod tests {
             groups: 1,
             width: None,
             domains: None,
+            spares: 0,
             unit: Sectors::new(8),
             block: Sectors::new(1),
             member_length: Sectors::new(8_192),

@@ -8,7 +8,7 @@ use self::regions::{bounded_regions, choose_regions, default_regions, sublogs};
 
 use super::sizes::{
     ALIGNMENT, LARGEST_COMMIT_LOG, LARGEST_SEGMENT, LEAST_WITH_LONG_LIST, LONG_BAD_BLOCK_LOG, MAPS_AT,
-    MAXIMUM_MEMBERS, METADATA_BLOCK, MOST_COMMIT_LOG, MOST_LANES, SHORTEST_BAD_BLOCK_LOG,
+    MAXIMUM_MEMBERS, METADATA_BLOCK, MOST_COMMIT_LOG, MOST_LANES, MOST_SPARES, SHORTEST_BAD_BLOCK_LOG,
     SMALLEST_COMMIT_LOG, SMALLEST_WRITE_LOG, bitmap_length, intent_log, lanes_fit, least_commit_log,
     logged_data_units, table_length,
 };
@@ -18,6 +18,11 @@ use crate::layout::LayoutRequest;
 use crate::organization::Organization;
 
 impl Creation {
+    /// Units and spare places of a stripe that is narrower than a group.
+    fn places(&self) -> Option<u16> {
+        self.width.map(|width| width.saturating_add(self.spares))
+    }
+
     /// Computes all values that are left open, for members with such cylinders.
     pub(super) fn settle(&self, cylinder: Option<Cylinder>) -> Result<StoredGeometry, CreationError> {
         let creation = self;
@@ -54,7 +59,7 @@ impl Creation {
                 (data_start + ALIGNMENT * 2).bytes(),
             )
         })?;
-        let rows = creation.organization.layout.least_rows(creation.checks, creation.width);
+        let rows = creation.organization.layout.least_rows(creation.checks, creation.places());
         let section = Sectors::new(room / Sectors::new(rows.into()));
         if let Some(cylinder) = cylinder.filter(|cylinder| cylinder.length() > room) {
             let least = data_start + cylinder.length() + ALIGNMENT;
@@ -71,6 +76,7 @@ impl Creation {
             length: room.get(),
             width: creation.width,
             domains: creation.domains,
+            spares: creation.spares,
         };
         let regions = in_regions.then(|| choose_regions(creation, group_members, room)).transpose()?;
         let sublogs = regions.filter(|_| logged).map(|shape| shape.sublogs);
@@ -288,6 +294,7 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
         return Err(CreationError::UnequalCopies { members, copies: set });
     }
     check_domains(creation, members / groups)?;
+    check_spares(creation)?;
     check_width(creation, members / groups)?;
     Ok(members / groups)
 }
@@ -303,14 +310,25 @@ fn check_width(creation: &Creation, members: u16) -> Result<(), CreationError> {
             Err(CreationError::TooFewToDecluster { members, checks: creation.checks, least: least + 1 })
         }
         (Some(width), true) => {
-            let most = most_in_domains(creation, members).min(members - 1);
+            let places = most_in_domains(creation, members).min(members);
+            let most = places.saturating_sub(creation.spares).min(members - 1);
             let possible = (least..=most).contains(&width);
             if possible { Ok(()) } else { Err(CreationError::BadWidth { width, members, least, most }) }
         }
     }
 }
 
-/// How many units of a stripe failure domains have room for.
+/// Checks that stripes have room for so many distributed spares.
+fn check_spares(creation: &Creation) -> Result<(), CreationError> {
+    match creation.spares {
+        0 => Ok(()),
+        _ if !creation.organization.layout.is_declustered() => Err(CreationError::UselessSpares),
+        spares if spares > MOST_SPARES => Err(CreationError::TooManySpares(spares)),
+        _ => Ok(()),
+    }
+}
+
+/// How many units and spare places of a stripe failure domains have room for.
 fn most_in_domains(creation: &Creation, members: u16) -> u16 {
     let of_each = |domains: u16| creation.checks.min(members / domains);
     creation.domains.map_or(members, |domains| domains * of_each(domains))

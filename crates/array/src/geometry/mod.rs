@@ -185,8 +185,9 @@ impl Geometry {
         self.code.tolerance()
     }
 
-    /// Whether the data of all slots that are `lost` can be had from the others.
-    pub(crate) fn survives(&self, lost: impl Fn(Slot) -> bool) -> bool {
+    /// Whether the data of all slots that are `lost` can be had from the others. The units of slots
+    /// that are `moved` are in spare room, and not in these slots.
+    pub(crate) fn survives(&self, lost: impl Fn(Slot) -> bool, moved: impl Fn(Slot) -> bool) -> bool {
         let slots = || (0..self.members()).map(Slot::new);
         let lost_beside = |slot: Slot| {
             let beside = slots().filter(|other| lost(*other) && self.layout.share_stripes(slot, *other));
@@ -203,20 +204,24 @@ impl Geometry {
             return false;
         }
         let Some(samples) = self.layout.samples() else { return false };
-        self.all_lose(samples, lost, |units| self.code.recovers(units))
+        self.all_lose(samples, (lost, moved), |units| self.code.recovers(units))
     }
 
-    /// Whether `holds` is true of what each of these stripes loses with the slots that are `lost`.
+    /// Whether `holds` is true of what each of these stripes loses with the slots that are `lost`;
+    /// slots that are `moved` have their units in spare room.
     pub(crate) fn all_lose(
         &self,
         mut stripes: impl Iterator<Item = Stripe>,
-        lost: impl Fn(Slot) -> bool,
+        (lost, moved): (impl Fn(Slot) -> bool, impl Fn(Slot) -> bool),
         holds: impl Fn(UnitSet) -> bool,
     ) -> bool {
         // Most stripes lose the same units as others.
         let mut known = BTreeSet::new();
         stripes.all(|stripe| {
-            let gone = |unit: &Unit| lost(self.layout.locate(stripe, *unit).slot);
+            let gone = |unit: &Unit| {
+                let home = self.layout.locate(stripe, *unit).slot;
+                lost(if moved(home) { self.layout.spare(stripe, 0).slot } else { home })
+            };
             let units = self.layout.units().filter(gone).collect();
             !known.insert(units) || holds(units)
         })
@@ -479,6 +484,7 @@ mod tests {
                 groups: 1,
                 width: Some(4),
                 domains: None,
+                spares: 0,
                 unit: Sectors::new(8),
                 block: Sectors::new(8),
                 member_length: Sectors::new(21 * 2_048),
@@ -497,7 +503,10 @@ mod tests {
             };
             let apart = (2..24).find(|third| !together([0, 1, *third])).expect("a triple without a stripe");
             let lost = [0, 1, apart].map(Slot::new);
-            assert_eq!(geometry.survives(|slot| lost.contains(&slot)), consistency == Consistency::Bitmap);
+            assert_eq!(
+                geometry.survives(|slot| lost.contains(&slot), |_| false),
+                consistency == Consistency::Bitmap
+            );
         }
     }
 }

@@ -45,6 +45,9 @@ pub(super) const LARGEST_COMMIT_LOG: Sectors = Sectors::new(262_144);
 /// The least length of a commit log (128 KiB).
 pub(super) const SMALLEST_COMMIT_LOG: Sectors = Sectors::new(256);
 
+/// The greatest number of distributed spares in a parity group.
+pub(crate) const MOST_SPARES: u16 = 1;
+
 /// The greatest number of lanes of a stream of the commit log.
 pub(crate) const MOST_LANES: u16 = 16;
 

@@ -8,8 +8,8 @@ use parlour_units::{Sectors, Slot};
 
 use super::sizes::{
     LARGEST_SEGMENT, LEAST_BLOCKS, LONG_BAD_BLOCK_LOG, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK,
-    MOST_COMMIT_LOG, MOST_REGIONS, SHORTEST_BAD_BLOCK_LOG, bitmap_length, lanes_fit, least_commit_log,
-    longest_commit_log, table_length,
+    MOST_COMMIT_LOG, MOST_REGIONS, MOST_SPARES, SHORTEST_BAD_BLOCK_LOG, bitmap_length, lanes_fit,
+    least_commit_log, longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
 use crate::layout::{Layout, Protection, RegionShape, Regions};
@@ -81,8 +81,12 @@ impl StoredGeometry {
         require(self.layout.width.is_some() == layout.is_declustered(), "width of a stripe")?;
         let width = self.layout.width.is_none_or(|width| self.checks + 2 <= width && width < members);
         require(width, "width of a stripe")?;
+        let spares = self.layout.spares;
+        let places = self.layout.width.map(|width| width + spares.min(MOST_SPARES));
+        let spare = places.is_some_and(|places| places <= members) && spares <= MOST_SPARES;
+        require(spares == 0 || spare, "distributed spares")?;
         require(self.layout.domains.is_none_or(|domains| self.has_room_in(domains)), "failure domains")?;
-        let rows = layout.least_rows(self.checks, self.layout.width);
+        let rows = layout.least_rows(self.checks, places);
         require(length / unit >= rows.into(), "length of the data area")?;
         if layout.is_in_cylinders() {
             let cylinder = self.cylinder.filter(|cylinder| cylinder.positions(unit).is_some());
@@ -99,9 +103,10 @@ impl StoredGeometry {
     fn has_room_in(&self, domains: u16) -> bool {
         let members = self.layout.group_members;
         let equal = domains >= 2 && members.is_multiple_of(domains);
+        let places = self.layout.width.map(|width| width.saturating_add(self.layout.spares));
         let room =
-            |width: u16| domains > self.checks && width <= domains * self.checks.min(members / domains);
-        equal && self.layout.width.is_none_or(room)
+            |places: u16| domains > self.checks && places <= domains * self.checks.min(members / domains);
+        equal && places.is_none_or(room)
     }
 
     fn check_regions(&self, shape: &RegionShape) -> Sound {

@@ -2,7 +2,7 @@
 
 use parlour_units::{Bytes, Sectors};
 
-use super::sizes::{MAXIMUM_MEMBERS, MOST_LANES};
+use super::sizes::{MAXIMUM_MEMBERS, MOST_LANES, MOST_SPARES};
 use crate::organization::{Consistency, Organization, RefusedCombination};
 
 /// The wishes for a new array.
@@ -21,6 +21,9 @@ pub struct Creation {
     /// Failure domains, to which members belong in turn; each member is one by itself, if this is
     /// left open.
     pub domains: Option<u16>,
+    /// Room on the members for so many members that fail, for layouts whose stripes are narrower
+    /// than a group.
+    pub spares: u16,
     /// The stripe unit.
     pub unit: Sectors,
     /// The block size: requests are multiples of it.
@@ -130,6 +133,14 @@ pub enum CreationError {
         /// The greatest width: one less than the members.
         most: u16,
     },
+    /// Only declustered layouts have room for spares.
+    #[error(
+        "distributed spares are for stripes that are narrower than a group of members: give raid5 or raid6 a width,          or add whole members as spares"
+    )]
+    UselessSpares,
+    /// No stripe has room for so many.
+    #[error("distributed spares: {0} in a group are too many; at most {MOST_SPARES} is possible")]
+    TooManySpares(u16),
     /// Domains would not be equally large.
     #[error(
         "{members} members in a group are not the same number of each of {domains} failure domains: choose a number of domains \

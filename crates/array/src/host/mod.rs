@@ -21,6 +21,7 @@ use crate::job::Kind;
 use crate::mode::Mode;
 use crate::request::{Operation, Request, RequestError};
 use crate::roster::SlotState;
+use crate::roster::places::Places;
 use crate::signal::Signal;
 use parlour_units::{Sectors, Stripe};
 
@@ -177,7 +178,11 @@ impl Hosts {
     /// Whether a member of `stripe` is missing or not yet whole. A member whose rebuild has ended
     /// counts as not whole until that is durable.
     fn is_short_of_members(&self, core: &Core, stripe: Stripe) -> bool {
-        let mut slots = core.cx.roster.places(&core.cx.geometry).slots(stripe);
-        slots.any(|slot| core.durable.known_state(&core.cx, slot) != SlotState::Active)
+        let places = core.cx.roster.places(&core.cx.geometry);
+        let homes = Places::of_layout(core.cx.geometry.layout());
+        places.slots(stripe).zip(homes.slots(stripe)).any(|(slot, home)| {
+            core.durable.known_state(&core.cx, slot) != SlotState::Active
+                || slot != home && core.durable.lacks_units(&core.cx, home)
+        })
     }
 }

@@ -88,7 +88,7 @@ impl Hosts {
             self.cut_staged(host, &mut found);
             found.iter().any(|piece| {
                 let window = Window { stripe, columns: piece.columns };
-                let (slot, at) = core.cx.location_of(window, piece.unit);
+                let (slot, at) = core.cx.home_of(window, piece.unit);
                 listed.lost(slot, at, piece.columns.length()).next().is_some()
             })
         })
@@ -156,9 +156,8 @@ impl Hosts {
     /// The unit to read `piece` from; `None` if it must be computed.
     pub(super) fn choose_unit(&mut self, core: &mut Core, stripe: Stripe, piece: &Piece) -> Option<Unit> {
         if !core.cx.geometry.keeps_copies() {
-            let slot = || core.cx.roster.places(&core.cx.geometry).slot(stripe, piece.unit);
-            let readable = !core.cx.roster.is_degraded() || core.cx.roster.readable(slot(), stripe);
-            return readable.then_some(piece.unit);
+            let has = core.cx.roster.has(&core.cx.geometry, stripe, piece.unit);
+            return has.then_some(piece.unit);
         }
         self.choose_copy(core, stripe, piece.columns)
     }

@@ -7,6 +7,9 @@
 //! members as a stripe has units. Over the sets of a *period*, any two members are together in the
 //! same number of stripes, or nearly.
 //!
+//! A stripe may have *spare places* behind its units, on further members. A base has an element for
+//! each of them too, so all of this is true of them as well.
+//!
 //! All of this is part of the format: a change moves the data of arrays that exist.
 
 use std::sync::Arc;
@@ -24,16 +27,28 @@ pub(super) const DECLUSTERED: Facts = Facts {
     placing: Placing::Declustered,
 };
 
-/// The number of stripes on `members` of `rows` units each: whole sets.
-pub(super) fn stripes(members: u64, width: u64, rows: u64) -> u64 {
-    rows / width * members
+/// The number of stripes of so many `places` on `members` of `rows` units each: whole sets.
+pub(super) fn stripes(members: u64, places: u64, rows: u64) -> u64 {
+    rows / places * members
+}
+
+/// What a stripe consists of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OfStripe {
+    /// Data units.
+    pub(super) data: u64,
+    /// Data units and check units.
+    pub(super) units: u64,
+    /// Units and spare places.
+    pub(super) places: u64,
 }
 
 /// Where units are placed.
 #[derive(Clone, Debug)]
 pub(super) struct Declustered {
     members: usize,
-    width: usize,
+    /// Units and spare places of a stripe.
+    places: usize,
     group: Group,
     sets: Arc<[Set]>,
 }
@@ -41,7 +56,7 @@ pub(super) struct Declustered {
 /// A base and its translates.
 #[derive(Clone, Debug)]
 struct Set {
-    /// The member of each unit in the translate by zero.
+    /// The member of each unit and spare place in the translate by zero.
     base: Vec<u8>,
     /// By stripe: by which element the base is translated.
     shifts: Vec<u8>,
@@ -50,23 +65,24 @@ struct Set {
 }
 
 impl Declustered {
-    /// Stripes of `width` units, `data` of them data units, over `members`, with no more units in a
-    /// failure domain than `bound` says.
-    pub(super) fn new(members: u64, width: u64, data: u64, bound: Bound) -> Declustered {
-        let (members, width) = (members as usize, width as usize);
-        let steps = steps(members, data as usize);
+    /// Stripes of such units and places over `members`, with no more of them in a failure domain
+    /// than `bound` says.
+    pub(super) fn new(members: u64, of_stripe: OfStripe, bound: Bound) -> Declustered {
+        let members = members as usize;
+        let (units, places) = (of_stripe.units as usize, of_stripe.places as usize);
+        let steps = steps(members, of_stripe.data as usize);
         // (Products with elements of a field spread over domains as they like.)
         let (group, sets) = match Field::of(members).filter(|_| bound.domains == members) {
-            Some(field) => of_field(&field, width, &steps),
+            Some(field) => of_field(&field, (units, places), &steps),
             None => {
                 let set = |base| Set::new(base, steps.clone());
                 (
                     Group { radix: members, digits: 1 },
-                    drawn::bases(members, width, bound).into_iter().map(set).collect(),
+                    drawn::bases(members, (units, places), bound).into_iter().map(set).collect(),
                 )
             }
         };
-        Declustered { members, width, group, sets }
+        Declustered { members, places, group, sets }
     }
 
     /// The number of stripes after which units are placed on the same members again.
@@ -74,18 +90,19 @@ impl Declustered {
         (self.sets.len() * self.members) as u64
     }
 
-    /// The member and row of `unit` of `stripe`. On each member, rows have the order of stripes.
+    /// The member and row of `unit` of `stripe`; spare places are numbered on behind units. On each
+    /// member, rows have the order of stripes.
     pub(super) fn locate(&self, stripe: u64, unit: u64) -> (u64, u64) {
         let (number, turn) = (stripe / self.members as u64, (stripe % self.members as u64) as usize);
         let set = self.set(number);
         let member = self.group.add(set.base[unit as usize].into(), set.shifts[turn].into());
         let before = self.turns_on(set, member).filter(|(other, _)| *other < turn).count();
-        (member as u64, number * self.width as u64 + before as u64)
+        (member as u64, number * self.places as u64 + before as u64)
     }
 
     /// The stripe and unit at `row` of `member`: the inverse of [`Declustered::locate`].
     pub(super) fn occupant(&self, member: u64, row: u64) -> (u64, u64) {
-        let (number, before) = (row / self.width as u64, (row % self.width as u64) as usize);
+        let (number, before) = (row / self.places as u64, (row % self.places as u64) as usize);
         let mut turns: Vec<(usize, usize)> = self.turns_on(self.set(number), member as usize).collect();
         let (_, (turn, unit), _) = turns.select_nth_unstable(before);
         (number * self.members as u64 + *turn as u64, *unit as u64)
@@ -96,7 +113,7 @@ impl Declustered {
         &self.sets[(number % self.sets.len() as u64) as usize]
     }
 
-    /// For each unit, the stripe of `set` whose unit `member` holds.
+    /// For each unit and spare place, the stripe of `set` for which `member` holds it.
     fn turns_on(&self, set: &Set, member: usize) -> impl Iterator<Item = (usize, usize)> {
         let shift = move |start: &u8| self.group.subtract(member, usize::from(*start));
         set.base.iter().map(move |start| usize::from(set.turns[shift(start)])).zip(0..)
@@ -120,15 +137,17 @@ fn steps(members: usize, data: usize) -> Vec<u8> {
 
 /// A base, multiplied by each element: then each difference of two elements appears equally often.
 /// As a difference and its negative are those of the same two members, half of the multipliers are
-/// enough where these two are not the same.
-fn of_field(field: &Field, width: usize, steps: &[u8]) -> (Group, Arc<[Set]>) {
-    let multipliers = if field.radix() == 2 { field.size() - 1 } else { (field.size() - 1) / 2 };
+/// enough where these two are not the same; but not from a unit to a spare place, which is another
+/// way than back.
+fn of_field(field: &Field, (units, places): (usize, usize), steps: &[u8]) -> (Group, Arc<[Set]>) {
+    let half = field.radix() != 2 && units == places;
+    let multipliers = if half { (field.size() - 1) / 2 } else { field.size() - 1 };
     // Of a prime number of members, neighbours: then members take data in turn. Elsewhere
     // neighbours may be a subgroup, and all stripes of a member in a set on the same few others.
     let is_prime = field.digits() == 1;
     let set = |power: usize| {
         let times = |element: usize| field.times_power(element, power) as u8;
-        let base = (0..width).map(|unit| times(if is_prime { unit } else { field.power(unit) })).collect();
+        let base = (0..places).map(|unit| times(if is_prime { unit } else { field.element(unit) })).collect();
         Set::new(base, steps.iter().map(|step| times(usize::from(*step))).collect())
     };
     let group = Group { radix: field.radix(), digits: field.digits() };
@@ -175,7 +194,7 @@ mod tests {
         let members = layout.members;
         let mut shared = vec![0; members * members];
         for stripe in 0..layout.period() {
-            let of: Vec<u64> = (0..layout.width as u64).map(|unit| layout.locate(stripe, unit).0).collect();
+            let of: Vec<u64> = (0..layout.places as u64).map(|unit| layout.locate(stripe, unit).0).collect();
             for one in &of {
                 of.iter().for_each(|other| shared[*one as usize * members + *other as usize] += 1);
             }
@@ -187,8 +206,13 @@ mod tests {
     }
 
     fn of(members: usize, width: usize) -> Declustered {
-        let bound = Bound { domains: members, most: 1 };
-        Declustered::new(members as u64, width as u64, width as u64 - 1, bound)
+        with_spares(members, width, 0)
+    }
+
+    fn with_spares(members: usize, units: usize, spares: usize) -> Declustered {
+        let of_stripe =
+            OfStripe { data: units as u64 - 1, units: units as u64, places: (units + spares) as u64 };
+        Declustered::new(members as u64, of_stripe, Bound { domains: members, most: 1 })
     }
 
     /// A change of this number means that arrays that exist are read wrongly.
@@ -284,7 +308,8 @@ mod tests {
             [(12, 6, 3, 2), (12, 4, 4, 1), (16, 6, 4, 2), (24, 10, 6, 2), (25, 8, 5, 2), (60, 10, 6, 2)]
         {
             let bound = Bound { domains, most };
-            let layout = Declustered::new(members as u64, width as u64, width as u64 - most as u64, bound);
+            let (units, data) = (width as u64, (width - most) as u64);
+            let layout = Declustered::new(members as u64, OfStripe { data, units, places: units }, bound);
             for stripe in 0..layout.period() {
                 let mut counts = vec![0; domains];
                 (0..width as u64)
@@ -311,6 +336,66 @@ mod tests {
                     let spread = (most - least) as f64 / least as f64;
                     assert!(spread <= 0.035, "{members} members, width {width}: {least} to {most}");
                 }
+            }
+        }
+    }
+
+    /// For a member, how often each other holds a unit of its stripes, and a spare place of them:
+    /// the least and the greatest number of each, over all pairs.
+    fn work_of_a_move(layout: &Declustered, units: usize) -> [(u64, u64); 2] {
+        let members = layout.members;
+        let (mut reads, mut writes) = (vec![0; members * members], vec![0; members * members]);
+        for stripe in 0..layout.period() {
+            let on: Vec<u64> =
+                (0..layout.places as u64).map(|place| layout.locate(stripe, place).0).collect();
+            for lost in &on[..units] {
+                let pair = |other: &u64| *lost as usize * members + *other as usize;
+                on[..units].iter().for_each(|other| reads[pair(other)] += 1);
+                on[units..].iter().for_each(|other| writes[pair(other)] += 1);
+            }
+        }
+        [reads, writes].map(|counts| {
+            let others = counts.iter().enumerate().filter(|(pair, _)| pair / members != pair % members);
+            let counts = || others.clone().map(|(_, count)| *count);
+            (counts().min().expect("pairs"), counts().max().expect("pairs"))
+        })
+    }
+
+    #[test]
+    fn in_a_rebuild_to_spare_places_all_members_read_and_write_the_same() {
+        for (members, units) in [(7, 3), (8, 4), (8, 7), (9, 5), (9, 8), (16, 10), (25, 10), (27, 8)] {
+            let [reads, writes] = work_of_a_move(&with_spares(members, units, 1), units);
+            assert_eq!(reads.0, reads.1, "{members} members, width {units}: reads");
+            assert_eq!(writes.0, writes.1, "{members} members, width {units}: writes");
+        }
+    }
+
+    #[test]
+    fn elsewhere_they_read_and_write_nearly_the_same() {
+        for (members, units) in
+            [(6, 3), (6, 5), (10, 4), (10, 9), (12, 6), (14, 8), (20, 10), (24, 10), (40, 8), (60, 10)]
+        {
+            let [reads, writes] = work_of_a_move(&with_spares(members, units, 1), units);
+            eprintln!("{members} {units}: {reads:?} {writes:?}");
+            let spread = |(least, most): (u64, u64)| (most - least) as f64 / least as f64;
+            assert!(spread(reads) <= 0.05, "{members} members, width {units}: reads {reads:?}");
+            assert!(spread(writes) <= 0.1, "{members} members, width {units}: writes {writes:?}");
+        }
+    }
+
+    #[test]
+    fn each_member_holds_each_spare_place_once_in_a_set() {
+        let layout = with_spares(12, 6, 1);
+        for set in 0..layout.period() / 12 {
+            let mut on: Vec<u64> =
+                (set * 12..(set + 1) * 12).map(|stripe| layout.locate(stripe, 6).0).collect();
+            on.sort_unstable();
+            assert_eq!(on, (0..12).collect::<Vec<u64>>());
+        }
+        for member in 0..12 {
+            for row in 0..7 * 11 {
+                let (stripe, place) = layout.occupant(member, row);
+                assert_eq!(layout.locate(stripe, place), (member, row));
             }
         }
     }

@@ -27,38 +27,53 @@ impl Bound {
     }
 }
 
-/// Bases, each of `width` of the numbers below `members`, which are added modulo `members`.
+/// Bases, each of `places` of the numbers below `members`, which are added modulo `members`. The
+/// first `units` of a base are those of units, the others those of spare places.
 ///
-/// There is one base less than members, so that each difference can appear equally often; or twice
-/// as many where so many cannot be mended.
-pub(super) fn bases(members: usize, width: usize, bound: Bound) -> Vec<Vec<u8>> {
-    let mut numbers = Numbers((members * 64 + width) as u64);
-    let once = Drawn::mended((members, width, bound), members - 1, &mut numbers);
-    let drawn = match once.is_even() {
-        true => once,
-        false => Drawn::mended((members, width, bound), 2 * (members - 1), &mut numbers),
-    };
-    let base = |order: &Vec<usize>| order[..width].iter().map(|element| *element as u8).collect();
+/// There is one base less than members, so that each difference can appear equally often; or a few
+/// times as many where so many cannot be mended.
+pub(super) fn bases(members: usize, (units, places): (usize, usize), bound: Bound) -> Vec<Vec<u8>> {
+    let mut numbers = Numbers((members * 64 + places) as u64);
+    let wanted = Wanted { members, units, places, bound };
+    let mut drawn = Drawn::mended(wanted, members - 1, &mut numbers);
+    let times: &[usize] = if units == places { &[2] } else { &[2, 4] };
+    for times in times {
+        if !drawn.is_even() {
+            drawn = Drawn::mended(wanted, times * (members - 1), &mut numbers);
+        }
+    }
+    let base = |order: &Vec<usize>| order[..places].iter().map(|element| *element as u8).collect();
     drawn.orders.iter().map(base).collect()
 }
 
-struct Drawn {
+/// What bases are to be.
+#[derive(Clone, Copy)]
+struct Wanted {
     members: usize,
-    width: usize,
+    units: usize,
+    places: usize,
     bound: Bound,
+}
+
+struct Drawn {
+    wanted: Wanted,
     /// By base: its elements, then all others.
     orders: Vec<Vec<usize>>,
-    /// By difference but zero: how many two elements of a base have it.
+    /// By difference but zero: how many two elements of units have it.
     counts: Vec<i64>,
+    /// The same from an element of a unit to one of a spare place.
+    to_spare: Vec<i64>,
 }
 
 impl Drawn {
-    fn new((members, width, bound): (usize, usize, Bound), bases: usize, numbers: &mut Numbers) -> Drawn {
-        let order = |_| with_base(numbers.shuffled(members), width, bound);
+    fn new(wanted: Wanted, bases: usize, numbers: &mut Numbers) -> Drawn {
+        let Wanted { members, places, bound, .. } = wanted;
+        let order = |_| with_base(numbers.shuffled(members), places, bound);
         let orders = (0..bases).map(order).collect();
-        let mut drawn = Drawn { members, width, bound, orders, counts: vec![0; members] };
+        let (counts, to_spare) = (vec![0; members], vec![0; members]);
+        let mut drawn = Drawn { wanted, orders, counts, to_spare };
         for base in 0..bases {
-            for place in 0..width {
+            for place in 0..places {
                 drawn.count(base, place, 0..place, 1);
             }
         }
@@ -66,9 +81,9 @@ impl Drawn {
     }
 
     /// Draws so many bases, and exchanges elements for as long as it helps.
-    fn mended((members, width, bound): (usize, usize, Bound), bases: usize, numbers: &mut Numbers) -> Drawn {
-        let mut drawn = Drawn::new((members, width, bound), bases, numbers);
-        for _ in 0..TRIES * width * bases {
+    fn mended(wanted: Wanted, bases: usize, numbers: &mut Numbers) -> Drawn {
+        let mut drawn = Drawn::new(wanted, bases, numbers);
+        for _ in 0..TRIES * wanted.places * bases {
             if drawn.is_even() {
                 break;
             }
@@ -78,40 +93,54 @@ impl Drawn {
     }
 
     /// Counts the differences between the element at `place` of a base and those at `others`.
-    fn count(&mut self, base: usize, place: usize, others: std::ops::Range<usize>, by: i64) {
-        let order = &self.orders[base];
+    fn count(&mut self, base: usize, place: usize, others: impl Iterator<Item = usize>, by: i64) {
+        let (order, Wanted { members, units, .. }) = (&self.orders[base], self.wanted);
         for other in others.filter(|other| *other != place) {
-            let difference = (order[place] + self.members - order[other]) % self.members;
-            self.counts[difference] += by;
-            self.counts[self.members - difference] += by;
+            let difference = (order[place] + members - order[other]) % members;
+            match (place < units, other < units) {
+                (true, true) => {
+                    self.counts[difference] += by;
+                    self.counts[members - difference] += by;
+                }
+                (false, true) => self.to_spare[difference] += by,
+                (true, false) => self.to_spare[members - difference] += by,
+                (false, false) => {}
+            }
         }
     }
 
     /// Whether each difference appears as often as any other, but for one part in 64. (Members of
     /// one domain have to be together less often than others.)
     fn is_even(&self) -> bool {
-        let even = |within: bool| {
-            let of_kind = |difference: &usize| (self.bound.domain(*difference) == 0) == within;
-            let counts = || (1..self.members).filter(of_kind).map(|difference| self.counts[difference]);
+        let Wanted { members, bound, .. } = self.wanted;
+        let even = |counts: &[i64], within: bool| {
+            let of_kind = |difference: &usize| (bound.domain(*difference) == 0) == within;
+            let counts = || (1..members).filter(of_kind).map(|difference| counts[difference]);
             let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
             most - least <= least / 64
         };
-        even(false) && even(true)
+        [&self.counts, &self.to_spare].into_iter().all(|counts| even(counts, false) && even(counts, true))
     }
 
     /// The sum of squares: the less, the more even are the counts, of which the sum is fixed.
     fn unevenness(&self) -> i64 {
-        self.counts.iter().map(|count| count * count).sum()
+        self.counts.iter().chain(&self.to_spare).map(|count| count * count).sum()
     }
 
-    /// Exchanges an element of a base for another number, unless the counts get less even.
+    /// Exchanges an element of a base for another number, or that of a unit for that of a spare
+    /// place, unless the counts get less even.
     fn try_exchange(&mut self, numbers: &mut Numbers) {
-        let (members, width) = (self.members, self.width);
+        let Wanted { members, units, places, bound } = self.wanted;
         let base = numbers.below(self.orders.len());
-        let (place, other) = (numbers.below(width), width + numbers.below(members - width));
+        let place = numbers.below(places);
+        let first = if place < units { units } else { places };
+        if first == members {
+            return;
+        }
+        let other = first + numbers.below(members - first);
         let order = &self.orders[base];
-        let left = order[..width].iter().copied().filter(|element| *element != order[place]);
-        if !self.bound.allows(left, order[other]) {
+        let left = order[..places].iter().copied().filter(|element| *element != order[place]);
+        if other >= places && !bound.allows(left, order[other]) {
             return;
         }
         let before = self.unevenness();
@@ -122,9 +151,18 @@ impl Drawn {
     }
 
     fn exchange(&mut self, base: usize, place: usize, other: usize) {
-        self.count(base, place, 0..self.width, -1);
+        self.count_both(base, place, other, -1);
         self.orders[base].swap(place, other);
-        self.count(base, place, 0..self.width, 1);
+        self.count_both(base, place, other, 1);
+    }
+
+    /// Counts all differences to `place`, and to `other` if it is a place too.
+    fn count_both(&mut self, base: usize, place: usize, other: usize, by: i64) {
+        let places = self.wanted.places;
+        self.count(base, place, 0..places, by);
+        if other < places {
+            self.count(base, other, (0..places).filter(|between| *between != place), by);
+        }
     }
 }
 

@@ -44,9 +44,9 @@ impl Field {
         self.digits
     }
 
-    /// A power of `x`.
-    pub(super) fn power(&self, power: usize) -> usize {
-        self.powers[power]
+    /// All elements: the powers of `x`, then zero.
+    pub(super) fn element(&self, number: usize) -> usize {
+        self.powers.get(number).copied().unwrap_or(0)
     }
 
     /// `element` times a power of `x`.

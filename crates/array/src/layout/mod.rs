@@ -53,6 +53,15 @@ pub enum Occupant {
         /// The distance from the start of the unit.
         offset: Sectors,
     },
+    /// Room for a unit of a stripe that has lost one.
+    Spare {
+        /// The stripe.
+        stripe: Stripe,
+        /// The number of the spare place in the stripe.
+        index: u16,
+        /// The distance from the start of the spare place.
+        offset: Sectors,
+    },
     /// A region's parity log.
     Log {
         /// The region.
@@ -78,6 +87,8 @@ pub struct Layout {
     unit: Sectors,
     data_units: u16,
     check_units: u16,
+    /// Spare places of each stripe.
+    spares: u16,
     group_stripes: u64,
     /// The number of consecutive stripes of a group that share a bit of the write-intent bitmap,
     /// and a parity log if there is one.
@@ -111,6 +122,9 @@ pub struct LayoutRequest {
     /// left open.
     #[serde(default)]
     pub domains: Option<u16>,
+    /// Spare places of each stripe, where stripes are narrower than a group.
+    #[serde(default)]
+    pub spares: u16,
 }
 
 /// What else a layout is made from: what only some layouts have.
@@ -165,6 +179,7 @@ impl Layout {
             unit: Sectors::new(request.unit),
             data_units: rows.data_units,
             check_units: rows.check_units,
+            spares: request.spares,
             group_stripes: rows.shape.stripes,
             region_stripes: rows.region_stripes,
             logged: false,
@@ -186,6 +201,7 @@ impl Layout {
             unit,
             data_units: regions.data_units(),
             check_units,
+            spares: 0,
             group_stripes: u64::from(shape.regions) * u64::from(shape.stripes),
             region_stripes: u64::from(shape.stripes),
             kind: Kind::Regions(regions),
@@ -216,6 +232,11 @@ impl Layout {
     /// All units of a stripe, data units first.
     pub fn units(&self) -> impl DoubleEndedIterator<Item = Unit> + use<> {
         (0..self.width()).map(Unit::new)
+    }
+
+    /// Spare places of each stripe: room for units of members that failed.
+    pub fn spares(&self) -> u16 {
+        self.spares
     }
 
     /// Whether `unit` holds hosts' data.
@@ -324,6 +345,15 @@ impl Layout {
         }
     }
 
+    /// The location of a spare place of `stripe`.
+    ///
+    /// # Panics
+    /// If the stripe has no spare place with this number.
+    pub fn spare(&self, stripe: Stripe, index: u16) -> Location {
+        assert!(index < self.spares, "a stripe has {} spare places", self.spares);
+        self.locate(stripe, Unit::new(self.width() + index))
+    }
+
     /// The location of `unit` of `stripe`.
     pub fn locate(&self, stripe: Stripe, unit: Unit) -> Location {
         debug_assert!(stripe.get() < self.stripes());
@@ -346,11 +376,13 @@ impl Layout {
         let in_group = |row: u64| Stripe::new(row * u64::from(self.groups) + u64::from(group));
         match &self.kind {
             Kind::Rows(placed) => match placed.occupant(member.into(), offset / self.unit) {
-                Some((row, unit)) if row < self.group_stripes => Occupant::Unit {
-                    stripe: in_group(row),
-                    unit: Unit::new(unit as u16),
-                    offset: offset % self.unit,
-                },
+                Some((row, place)) if row < self.group_stripes => {
+                    let (stripe, offset) = (in_group(row), offset % self.unit);
+                    match (place as u16).checked_sub(self.width()) {
+                        None => Occupant::Unit { stripe, unit: Unit::new(place as u16), offset },
+                        Some(index) => Occupant::Spare { stripe, index, offset },
+                    }
+                }
                 _ => Occupant::Unused,
             },
             Kind::Regions(regions) => match regions.occupant(member, offset) {
@@ -434,13 +466,15 @@ impl Layout {
         Some((0..period.min(self.stripes())).map(Stripe::new))
     }
 
-    /// The greatest number of units of a stripe on members of one of so many failure domains.
+    /// The greatest number of units and spare places of a stripe on members of one of so many
+    /// failure domains.
     pub(crate) fn most_in_a_domain(&self, domains: u16) -> u16 {
         // (All rules begin anew after a few stripes for each member.)
         let stripes = self.stripes().min(u64::from(self.members()) * 8);
         let of_stripe = |stripe: u64| {
             let mut counts = vec![0; usize::from(domains)];
-            let slots = self.units().map(|unit| self.locate(Stripe::new(stripe), unit).slot);
+            let places = (0..self.width() + self.spares).map(Unit::new);
+            let slots = places.map(|place| self.locate(Stripe::new(stripe), place).slot);
             slots.for_each(|slot| counts[slot.as_usize() % usize::from(domains)] += 1);
             counts.into_iter().max().unwrap_or(0)
         };
@@ -507,6 +541,7 @@ impl Rows {
             stripes: 0,
             checks: details.checks.into(),
             width: request.width.unwrap_or(0).into(),
+            spares: request.spares.into(),
             domains: request.domains.unwrap_or(request.group_members).into(),
             cylinder: (positions.into(), units.into()),
         };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::declustered::{self, Declustered};
+use super::declustered::{self, Declustered, OfStripe};
 use super::drawn::Bound;
 use super::rule::{Placing, Rule, Shape};
 
@@ -22,7 +22,7 @@ pub(super) fn counts(placing: Placing, shape: Shape, rows: u64) -> Option<(u64, 
             Some((data, checks, rule.stripes(shape, rows)))
         }
         Placing::Declustered => {
-            let stripes = declustered::stripes(shape.members, shape.width, rows);
+            let stripes = declustered::stripes(shape.members, shape.width + shape.spares, rows);
             Some((shape.width - shape.checks, shape.checks, stripes))
         }
         Placing::Regions => None,
@@ -35,15 +35,17 @@ impl Placed {
         match placing {
             Placing::Rule(rule) => Some(Placed::ByRule(rule, shape)),
             Placing::Declustered => {
-                let Shape { members, width, checks, domains, .. } = shape;
+                let Shape { members, width, checks, spares, domains, .. } = shape;
                 let bound = Bound { domains: domains as usize, most: checks as usize };
-                Some(Placed::Declustered(Declustered::new(members, width, width - checks, bound), shape))
+                let of_stripe = OfStripe { data: width - checks, units: width, places: width + spares };
+                Some(Placed::Declustered(Declustered::new(members, of_stripe, bound), shape))
             }
             Placing::Regions => None,
         }
     }
 
-    /// The member and row of `unit` of `stripe`.
+    /// The member and row of `unit` of `stripe`; or of a spare place, which are numbered on behind
+    /// its units.
     pub(super) fn locate(&self, stripe: u64, unit: u64) -> (u64, u64) {
         match self {
             Placed::ByRule(rule, shape) => rule.locate(*shape, stripe, unit),
@@ -51,7 +53,8 @@ impl Placed {
         }
     }
 
-    /// The stripe and unit at `row` of `member`. The stripe may be past the last one.
+    /// The stripe and unit (or spare place) at `row` of `member`. The stripe may be past the last
+    /// one.
     pub(super) fn occupant(&self, member: u64, row: u64) -> Option<(u64, u64)> {
         match self {
             Placed::ByRule(rule, shape) => rule.occupant(*shape, member, row),

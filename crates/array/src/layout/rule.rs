@@ -77,6 +77,8 @@ pub(super) struct Shape {
     pub(super) checks: u64,
     /// Units of a stripe where it is narrower than the group; 0 elsewhere.
     pub(super) width: u64,
+    /// Spare places of a stripe.
+    pub(super) spares: u64,
     /// Failure domains, to which members belong in turn.
     pub(super) domains: u64,
     /// Positions of a cylinder, and units in it; 0 without cylinders.

@@ -107,10 +107,7 @@ impl Logs {
     /// Whether some of `region`'s data is on no active member.
     pub(crate) fn misses_data(&self, cx: &Context, region: Region) -> bool {
         let mut slots = (0..cx.geometry.members()).map(Slot::new);
-        slots.any(|slot| {
-            cx.roster.state(slot) != SlotState::Active
-                && cx.geometry.layout().region_has_data_on(region, slot)
-        })
+        slots.any(|slot| cx.roster.lacks_units(slot) && cx.geometry.layout().region_has_data_on(region, slot))
     }
 
     /// Whether `region` is not reintegrated until the array is opened again. Either its own

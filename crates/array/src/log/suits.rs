@@ -111,6 +111,7 @@ pub(super) mod tests {
             groups: 1,
             width: None,
             domains: None,
+            spares: 0,
             unit: Sectors::new(16),
             block: BLOCK,
             member_length: Sectors::new(3 * 2_048),

@@ -19,8 +19,8 @@ impl Maintenance {
     /// was lost with missing members is settled, and spares take the slots of these.
     pub(crate) fn take_up(&mut self, core: &mut Core) {
         for slot in core.cx.roster.slots() {
-            if core.cx.roster.state(slot) == SlotState::Rebuilding {
-                let done = rebuild_start(core, slot, core.durable.frontier(slot));
+            if core.cx.roster.state(slot) == SlotState::Rebuilding || core.cx.roster.is_moving(slot) {
+                let done = rebuild_start(core, slot, core.durable.frontier(&core.cx, slot));
                 core.cx.roster.rebuild_from(slot, done);
                 self.begin_rebuild(&mut core.cx, &mut core.durable, slot, done);
             }
@@ -232,7 +232,17 @@ impl Maintenance {
         core.logs.lose_copies(slot);
         core.logs.logs_after_failure(&mut core.cx, &mut core.durable, slot);
         core.cx.signal(Signal::FlushesMayStart);
+        self.go_on_moving(core, slot);
         true
+    }
+
+    /// The member in `slot` has failed on its way home: a move that it interrupted goes on.
+    fn go_on_moving(&mut self, core: &mut Core, slot: Slot) {
+        if core.cx.roster.is_moving(slot) {
+            let done = core.cx.roster.rebuilt(slot).done();
+            core.cx.roster.begin_move(slot, done);
+            self.begin_rebuild(&mut core.cx, &mut core.durable, slot, done);
+        }
     }
 
     /// Spares take the slots of failed members. (They are made to hold data, and do not take those

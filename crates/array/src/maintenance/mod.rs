@@ -27,6 +27,7 @@ impl Maintenance {
             Mode::ReadOnly => return self.finish_scrub(cx, false),
             _ => return false,
         }
+        self.begin_moves(cx, durable);
         let tuning = &cx.tuning;
         let depth = if busy { tuning.maintenance_depth_busy } else { tuning.maintenance_depth };
         let mut any = false;
@@ -53,7 +54,7 @@ impl Maintenance {
             Kind::Checkpoint { slot, done, since } if whole => {
                 self.checkpoint_done(cx, durable, logs, (slot, done, since));
             }
-            Kind::Checkpoint { .. } => {}
+            Kind::Checkpoint { slot, since, .. } => self.checkpoint_failed(cx, slot, since),
             other => unreachable!("{other:?} is no job of maintenance"),
         }
     }

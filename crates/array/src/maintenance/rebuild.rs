@@ -1,9 +1,13 @@
 //! Rebuild: a member's units are computed from the others, stripe by stripe. Several members may be
 //! rebuilt at once; the one with the fewest jobs under way goes on first.
 //!
+//! Where there is spare room, the units of a failed member are rebuilt into it, each on another
+//! member: that is a rebuild of a slot without a member. A member that takes the slot later gets
+//! copies.
+//!
 //! [`Roster::rebuilt`](crate::roster::Roster) says which stripes are rebuilt. A job that holds a
 //! stripe's lock uses the new member if the stripe is rebuilt, and works without it if not. The
-//! frontier is recorded on the members after a flush of the new member.
+//! frontier is recorded on the members after a flush of the new member, or of all that were written.
 
 use parlour_units::{Sector, Sectors, Slot, Stripe};
 
@@ -36,7 +40,23 @@ impl Maintenance {
         let began = (cx.now, frontier);
         let (checkpointing, stopped, again) = (false, false, false);
         self.rebuilds.insert(slot, Rebuild { began, checkpointing, running: 0, stopped, again });
-        durable.inform_joining_member(cx);
+        if !cx.roster.is_moving(slot) {
+            durable.inform_joining_member(cx);
+        }
+    }
+
+    /// Begins to rebuild failed slots into spare room, where there is some. (The superblocks must
+    /// record that it is free, and nothing may still be read there.)
+    pub(crate) fn begin_moves(&mut self, cx: &mut Context, durable: &mut Durable) {
+        while let Some(slot) = cx.roster.slot_to_move(&cx.geometry) {
+            if durable.barrier() || cx.reads_are_older(cx.roster.room_since()) {
+                return;
+            }
+            cx.roster.begin_move(slot, 0);
+            self.begin_rebuild(cx, durable, slot, 0);
+            cx.events.push_back(Event::SpareRoomTaken { slot });
+            durable.record_frontier(cx, slot, 0);
+        }
     }
 
     /// The progress of all rebuilds together. They have stopped when each has.
@@ -61,9 +81,10 @@ impl Maintenance {
         let slots: Vec<(u32, Slot)> = going_on.map(|(slot, rebuild)| (rebuild.running, *slot)).collect();
         // A member that is rebuilt does not wait for the others.
         slots.iter().for_each(|(_, slot)| durable.bitmap().skip_what_was_kept(cx, *slot));
+        let slots = slots.into_iter().filter(|(_, slot)| may_go_on(cx, logs, *slot));
         let end = cx.geometry.layout().stripes();
         let (rebuilt, mut left): (Vec<_>, Vec<_>) =
-            slots.into_iter().partition(|(_, slot)| cx.roster.rebuilt(*slot).next() == end);
+            slots.partition(|(_, slot)| cx.roster.rebuilt(*slot).next() == end);
         if rebuilt.into_iter().any(|(_, slot)| self.finish_rebuild(cx, durable, logs, slot)) {
             return true;
         }
@@ -75,7 +96,7 @@ impl Maintenance {
     /// Begins the next stripe of the rebuild of `slot`.
     fn begin_stripe(&mut self, cx: &mut Context, stripes: &mut Stripes, slot: Slot) {
         let stripe = Stripe::new(cx.roster.rebuilt(slot).next());
-        let unit = cx.roster.places(&cx.geometry).unit_on(slot, stripe);
+        let unit = cx.roster.places(&cx.geometry).unit_of(slot, stripe);
         match unit {
             Some(unit) => {
                 cx.roster.rebuilt_mut(slot).begin();
@@ -137,7 +158,7 @@ impl Maintenance {
 
     fn checkpoint_if_due(&mut self, cx: &mut Context, durable: &mut Durable, slot: Slot) {
         let done = cx.roster.rebuilt(slot).done();
-        let recorded = durable.frontier(slot).min(done);
+        let recorded = durable.frontier(cx, slot).min(done);
         // Not each stripe has a unit on the member.
         let layout = cx.geometry.layout();
         let units = (done - recorded) * u64::from(layout.width()) / u64::from(layout.members());
@@ -151,8 +172,18 @@ impl Maintenance {
         self.rebuilds.get_mut(&slot).expect("it is under way").checkpointing = true;
         let since = cx.roster.since(slot);
         let id = cx.jobs.start(Kind::Checkpoint { slot, done, since }, Class::Rebuild);
-        cx.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]);
+        match cx.roster.is_moving(slot) {
+            true => cx.plan_flushes(id),
+            false => cx.jobs.get_mut(id).plan.push(Action::Flush { member: slot.into() }, &[]),
+        }
         cx.run_own(id);
+    }
+
+    /// A member could not be flushed. If it was that of the rebuild, it has failed.
+    pub(crate) fn checkpoint_failed(&mut self, cx: &Context, slot: Slot, since: u64) {
+        if let Some(rebuild) = self.rebuilds.get_mut(&slot).filter(|_| cx.roster.since(slot) == since) {
+            rebuild.checkpointing = false;
+        }
     }
 
     /// The new member is flushed: the progress of its rebuild is recorded, and the member becomes
@@ -207,6 +238,13 @@ impl Maintenance {
             && logs.entries_are_protected(cx, durable)
             && logs.are_copied_to(cx, slot)
     }
+}
+
+/// Whether the rebuild of `slot` need not wait. A member whose units are in spare room gets copies
+/// only when nothing is left to be redone there.
+fn may_go_on(cx: &Context, logs: &Logs, slot: Slot) -> bool {
+    let comes_home = || cx.roster.moved_slots().any(|moved| moved == slot) && !cx.roster.is_moving(slot);
+    !logs.is_to_be_recovered() || !comes_home()
 }
 
 #[cfg(test)]

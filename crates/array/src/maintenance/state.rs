@@ -50,12 +50,13 @@ pub(super) struct Scrub {
 impl Maintenance {
     /// Whether there is anything to do that waits for hosts to be idle.
     pub(crate) fn has_work(&self, cx: &Context, durable: &Durable) -> bool {
-        cx.mode == Mode::Serving && self.is_wanted(durable)
+        cx.mode == Mode::Serving && self.is_wanted(cx, durable)
     }
 
     /// Whether a rebuild, a scrub or a resync is wanted or under way.
-    pub(crate) fn is_wanted(&self, durable: &Durable) -> bool {
-        !self.rebuilds.is_empty() || self.scrub.is_some() || durable.bitmap().resync_count() > 0
+    pub(crate) fn is_wanted(&self, cx: &Context, durable: &Durable) -> bool {
+        let moves = || cx.roster.is_degraded() && cx.roster.slot_to_move(&cx.geometry).is_some();
+        !self.rebuilds.is_empty() || self.scrub.is_some() || durable.bitmap().resync_count() > 0 || moves()
     }
 
     /// The report of the last scrub that has ended.

@@ -1,6 +1,6 @@
 //! The builder of plans, with the tables of bands and reads that all kinds of plans use.
 
-use parlour_units::Unit;
+use parlour_units::{Sectors, Unit};
 
 use super::bands::Band;
 use super::view::{Old, StripeView};
@@ -49,8 +49,10 @@ impl Builder {
 
     /// Whether a write reads the old data in the same access. Only for a single piece: of several
     /// pieces one might be written and another fail, and then the difference would not be known.
-    pub(super) fn combines(&self, pieces: &[Piece]) -> bool {
-        self.combined && pieces.len() == 1
+    /// Nor for units that are written to two places.
+    pub(super) fn combines(&self, view: StripeView<'_>, pieces: &[Piece]) -> bool {
+        let once = || view.units().all(|unit| view.second(unit, Sectors::ZERO).is_none());
+        self.combined && pieces.len() == 1 && once()
     }
 
     pub(super) fn hull(&self) -> Columns {

@@ -7,7 +7,7 @@ use parlour_units::{Sectors, Unit};
 use super::bands::{Band, bands};
 use super::build::{Builder, Method, merge};
 use super::combined;
-use super::pieces::{unmap, write_pieces};
+use super::pieces::{unmap, write_pieces, write_unit};
 use super::view::{Lost, StripeView, StripeWrite, is_whole};
 use super::{Plan, Source, Span, Strategy};
 use crate::code::{Term, UnitSet};
@@ -35,7 +35,7 @@ impl Builder {
             return Ok(());
         }
         self.choose_strategy(plan, view, pieces)?;
-        if plan.strategy == Strategy::ReadModifyWrite && self.combines(pieces) {
+        if plan.strategy == Strategy::ReadModifyWrite && self.combines(view, pieces) {
             combined::write_in_place(plan, view, write);
             return Ok(());
         }
@@ -119,8 +119,7 @@ impl Builder {
             if self.copies_in_turn && is_next && self.result(check).is_none() {
                 plan.next_phase();
             }
-            let location = view.locate(check, columns.from);
-            plan.write(location.slot, location.at, span, durable);
+            write_unit(plan, view, (check, columns.from), span, durable);
         }
     }
 
@@ -407,6 +406,7 @@ mod tests {
             groups: 1,
             width: None,
             domains: None,
+            spares: 0,
             unit: Sectors::new(8),
             block: Sectors::new(1),
             member_length: Sectors::new(1 << 16),
@@ -421,6 +421,7 @@ mod tests {
             missing: UnitSet::NONE,
             cached: &[],
             places: Places::of_layout(geometry.layout()),
+            rebuilds: None,
         };
         let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
         let pieces = [Piece { unit: Unit::new(unit), columns, host: Sectors::ZERO }];

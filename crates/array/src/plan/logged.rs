@@ -5,7 +5,7 @@ use parlour_units::{Sectors, Unit};
 use super::bands::{Band, bands};
 use super::build::{Builder, merge};
 use super::combined;
-use super::pieces::{plan_differences, preread, unmap, write_pieces};
+use super::pieces::{plan_differences, preread, unmap, write_pieces, write_unit};
 use super::recompute::read_others;
 use super::view::{Content, Fragment, LogMethod, Lost, Old, StripeView, StripeWrite, is_whole};
 use super::{Plan, Source, Span, Strategy};
@@ -104,7 +104,7 @@ impl Builder {
     ) {
         let piece = write.pieces[0];
         let rereads = method == LogMethod::Update && view.cached(piece.unit, piece.columns).is_none();
-        if rereads && self.combines(write.pieces) {
+        if rereads && self.combines(view, write.pieces) {
             combined::write_logged(plan, view, write, fragments);
             return;
         }
@@ -266,8 +266,7 @@ fn cancelling(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) -> 
     plan.commit_before = Some(plan.phase());
     write_pieces(plan, view, StripeWrite { durable: true, ..write });
     for (check, result) in computed.into_iter().filter(|(check, _)| !view.missing.has(*check)) {
-        let location = view.locate(check, columns.from);
-        plan.write(location.slot, location.at, result, true);
+        write_unit(plan, view, (check, columns.from), result, true);
     }
     Ok(())
 }
@@ -284,9 +283,8 @@ fn zero_durably_logged(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite
         write_pieces(plan, view, write);
         let columns = pieces[0].columns;
         for check in view.present_checks() {
-            let location = view.locate(check, columns.from);
             let zeroes = Span::new(Source::Zeroes, Sectors::ZERO, columns.length());
-            plan.write(location.slot, location.at, zeroes, durable);
+            write_unit(plan, view, (check, columns.from), zeroes, durable);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Steps that several kinds of writes share: writing data, prereading it, and computing
 //! differences.
 
-use parlour_units::Sectors;
+use parlour_units::{Sectors, Unit};
 
 use super::view::{Content, Fragment, Old, StripeView, StripeWrite};
 use super::{Plan, Source, Span, Strategy};
@@ -12,8 +12,20 @@ use crate::layout::Location;
 pub(super) fn write_pieces(plan: &mut Plan, view: StripeView<'_>, write: StripeWrite<'_>) {
     let StripeWrite { pieces, content, durable } = write;
     for piece in pieces.iter().filter(|piece| !view.missing.has(piece.unit)) {
-        let location = view.locate(piece.unit, piece.columns.from);
-        plan.write(location.slot, location.at, content.span(piece, piece.columns), durable);
+        write_unit(plan, view, (piece.unit, piece.columns.from), content.span(piece, piece.columns), durable);
+    }
+}
+
+/// Writes to a unit from a column on, wherever it has to be written.
+pub(super) fn write_unit(
+    plan: &mut Plan,
+    view: StripeView<'_>,
+    (unit, column): (Unit, Sectors),
+    span: Span,
+    durable: bool,
+) {
+    for Location { slot, at } in view.targets(unit, column) {
+        plan.write(slot, at, span, durable);
     }
 }
 
@@ -56,7 +68,8 @@ pub(super) fn unmap(plan: &mut Plan, view: StripeView<'_>, pieces: &[Piece]) {
     plan.strategy = Strategy::Unmap;
     let columns = pieces[0].columns;
     for unit in view.units().filter(|unit| !view.missing.has(*unit)) {
-        let Location { slot, at } = view.locate(unit, columns.from);
-        plan.push(Action::Zero { member: slot.into(), at, length: columns.length() }, &[]);
+        for Location { slot, at } in view.targets(unit, columns.from) {
+            plan.push(Action::Zero { member: slot.into(), at, length: columns.length() }, &[]);
+        }
     }
 }

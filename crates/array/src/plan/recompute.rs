@@ -6,6 +6,7 @@ use parlour_units::{Sectors, Unit};
 use crate::columns::{Columns, Piece, hull};
 
 use super::build::Builder;
+use super::pieces::write_unit;
 use super::view::{Content, Lost, StripeView};
 use super::{Behind, Expected, Held, OnMember, Plan, Source, Span, Strategy};
 use crate::code::{Equation, UnitSet};
@@ -88,13 +89,23 @@ impl Builder {
             plan.next_phase();
         }
         for (unit, result) in targets.iter().zip(&results) {
-            let location = view.locate(*unit, columns.from);
-            plan.write(location.slot, location.at, *result, verify);
+            write_unit(plan, view, (*unit, columns.from), *result, verify);
         }
         if verify {
             read_back(plan, view, &targets, columns, &results);
         }
         Ok(())
+    }
+
+    /// Copies units from where they are to where they are rebuilt.
+    pub(crate) fn copy(&mut self, plan: &mut Plan, view: StripeView<'_>, targets: UnitSet, columns: Columns) {
+        plan.strategy = Strategy::Reconstruct;
+        let targets: Vec<Unit> = view.units().filter(|unit| targets.has(*unit)).collect();
+        let spans: Vec<Span> = targets.iter().map(|unit| read_unit(plan, view, *unit, columns)).collect();
+        plan.next_phase();
+        for (unit, span) in targets.into_iter().zip(spans) {
+            write_unit(plan, view, (unit, columns.from), span, false);
+        }
     }
 
     /// Reads all units of a stripe and compares them: copies by pairs, in the order (0,1), (0,2),

@@ -1,6 +1,6 @@
 //! The input of a plan: a stripe as the array sees it now, and the data to be written to it.
 
-use parlour_units::{Sectors, Stripe, Unit};
+use parlour_units::{Sectors, Slot, Stripe, Unit};
 
 use super::{Source, Span};
 use crate::cache::Cached;
@@ -21,6 +21,8 @@ pub(crate) struct StripeView<'a> {
     pub(crate) cached: &'a [Cached],
     /// The current places of units.
     pub(crate) places: Places<'a>,
+    /// The slot that is rebuilt, if the plan is for that.
+    pub(crate) rebuilds: Option<Slot>,
 }
 
 /// The place of old content: it covers `unit` from `column` on, and begins at `start` of the
@@ -88,9 +90,25 @@ impl StripeView<'_> {
     }
 
     pub(super) fn locate(&self, unit: Unit, column: Sectors) -> Location {
-        let now = self.places.locate(self.stripe, unit);
-        let at = self.geometry.data_start() + (now.at + column).from_start();
-        Location { slot: now.slot, at }
+        self.absolute(self.places.locate(self.stripe, unit), column)
+    }
+
+    /// A further place where the unit has to be written.
+    pub(super) fn second(&self, unit: Unit, column: Sectors) -> Option<Location> {
+        self.places.second(self.stripe, unit).map(|second| self.absolute(second, column))
+    }
+
+    /// All places where the unit has to be written; in a rebuild, the one where it is rebuilt.
+    pub(super) fn targets(&self, unit: Unit, column: Sectors) -> impl Iterator<Item = Location> + use<> {
+        let (first, second) = match self.rebuilds {
+            Some(slot) => (self.absolute(self.places.rebuilt(slot, self.stripe, unit), column), None),
+            None => (self.locate(unit, column), self.second(unit, column)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    fn absolute(&self, place: Location, column: Sectors) -> Location {
+        Location { at: self.geometry.data_start() + (place.at + column).from_start(), ..place }
     }
 
     pub(super) fn data(&self) -> impl Iterator<Item = Unit> + use<> {

@@ -13,12 +13,13 @@ mod journals;
 pub(crate) mod kept;
 pub(crate) mod listed;
 mod member;
+pub(crate) mod moves;
 mod occupancy;
 mod placement;
 pub(crate) mod places;
 mod traffic;
 
-use parlour_units::{Member, Sector, Sectors, Slot, Stripe};
+use parlour_units::{Member, Sector, Sectors, Slot, Stripe, Unit};
 
 use self::epoch::Epoch;
 use self::floating::Floats;
@@ -26,6 +27,7 @@ use self::kept::Kept;
 use self::listed::ListedBlocks;
 use self::member::MemberRecord;
 pub use self::member::{MemberInfo, Traffic};
+use self::moves::Moves;
 use self::places::Places;
 use crate::code::UnitSet;
 use crate::effect::Action;
@@ -98,6 +100,8 @@ pub(crate) struct Roster {
     members: Vec<Option<MemberRecord>>,
     spares: Vec<Member>,
     degraded: bool,
+    /// See [`Roster::lacks_any`].
+    lacks_any: bool,
     /// Whether members that may return are absent, or are returning.
     awaits: bool,
     /// Counts changes of slots' states.
@@ -106,6 +110,10 @@ pub(crate) struct Roster {
     turn: u64,
     /// The current places of units, if units float.
     floats: Option<Floats>,
+    /// The slots whose units are in spare room.
+    moves: Moves,
+    /// See [`Roster::room_since`].
+    room_since: u64,
     /// The bad-block log.
     listed: ListedBlocks,
 }
@@ -115,6 +123,7 @@ impl Roster {
         slots: Vec<Standing>,
         spares: Vec<MemberInfo>,
         floats: Option<Floats>,
+        moves: Moves,
         listed: ListedBlocks,
     ) -> Roster {
         let mut roster = Roster {
@@ -122,10 +131,13 @@ impl Roster {
             members: Vec::new(),
             spares: Vec::new(),
             degraded: false,
+            lacks_any: false,
             awaits: false,
             changes: 0,
             turn: 0,
             floats,
+            moves,
+            room_since: 0,
             listed,
         };
         for (index, Standing { info, state, identity, keeps, role }) in slots.into_iter().enumerate() {
@@ -203,6 +215,11 @@ impl Roster {
         self.degraded
     }
 
+    /// Whether some member's slot lacks units, on a member there and in spare room.
+    pub(crate) fn lacks_any(&self) -> bool {
+        self.lacks_any
+    }
+
     fn slot(&self, slot: Slot) -> &SlotRecord {
         &self.slots[slot.as_usize()]
     }
@@ -222,6 +239,8 @@ impl Roster {
         let inactive = || self.slots.iter().filter(|slot| slot.state != SlotState::Active);
         self.awaits = inactive().any(|slot| slot.keeps.is_some());
         self.degraded = inactive().any(|slot| slot.role == Role::Member);
+        let members = self.slots().filter(|slot| self.slot(*slot).role == Role::Member);
+        self.lacks_any = members.into_iter().any(|slot| self.lacks_units(slot));
     }
 
     /// Whether members that may return are absent, or are returning: the regions that they miss
@@ -293,7 +312,7 @@ impl Roster {
         self.member(member).is_some_and(|record| record.flush_failed)
     }
 
-    /// Whether a direct read may use the units of `stripe` in `slot`.
+    /// Whether the member in `slot` holds what belongs there of `stripe`.
     pub(crate) fn readable(&self, slot: Slot, stripe: Stripe) -> bool {
         match self.state(slot) {
             SlotState::Active => true,
@@ -304,7 +323,19 @@ impl Roster {
 
     /// Where units are now.
     pub(crate) fn places<'a>(&'a self, geometry: &'a Geometry) -> Places<'a> {
-        Places::new(geometry.layout(), self.floats.as_ref())
+        Places::new(geometry.layout(), self)
+    }
+
+    /// Whether a job with the lock of `stripe`, or a direct read, can use `unit`.
+    pub(crate) fn has(&self, geometry: &Geometry, stripe: Stripe, unit: Unit) -> bool {
+        // (A stripe's lock is held while units of it are rebuilt or moved, so a job with the lock
+        // finds that done or not begun.)
+        !self.degraded || self.readable(self.places(geometry).slot(stripe, unit), stripe)
+    }
+
+    /// Whether units of `slot` are neither on a member there nor in spare room, or some of them.
+    pub(crate) fn lacks_units(&self, slot: Slot) -> bool {
+        self.state(slot) != SlotState::Active && !self.moves.is_whole(slot)
     }
 
     /// The units of `stripe` that a job with its lock cannot use.
@@ -312,16 +343,7 @@ impl Roster {
         if !self.degraded {
             return UnitSet::NONE;
         }
-        let layout = geometry.layout();
-        let gone = |slot: Slot| match self.state(slot) {
-            SlotState::Active => false,
-            // The stripe's lock is held during its rebuild, so a job with the lock finds it either
-            // rebuilt or not.
-            SlotState::Rebuilding => !self.slot(slot).rebuilt.has(stripe),
-            SlotState::Failed => true,
-        };
-        let places = self.places(geometry);
-        layout.units().filter(|unit| gone(places.slot(stripe, *unit))).collect()
+        geometry.layout().units().filter(|unit| !self.has(geometry, stripe, *unit)).collect()
     }
 
     /// The units of `stripe` that a resync computes: check units, or all copies but the first.
@@ -339,13 +361,14 @@ impl Roster {
 
     pub(crate) fn view<'a>(&'a self, geometry: &'a Geometry, stripe: Stripe) -> StripeView<'a> {
         let missing = self.missing(geometry, stripe);
-        StripeView { geometry, stripe, missing, cached: &[], places: self.places(geometry) }
+        StripeView { geometry, stripe, missing, cached: &[], places: self.places(geometry), rebuilds: None }
     }
 
     /// Whether the data of `slot` could be had from the other members.
     pub(crate) fn can_lose(&self, geometry: &Geometry, slot: Slot) -> bool {
         let beside = |other: Slot| geometry.layout().share_stripes(slot, other);
-        geometry.survives(|other| other == slot || beside(other) && self.state(other) != SlotState::Active)
+        let lost = |other| other == slot || beside(other) && self.lacks_units(other);
+        geometry.survives(lost, |other| self.moves.is_whole(other))
     }
 }
 
@@ -363,7 +386,7 @@ mod tests {
     fn no_two_members_have_the_same_number() {
         let info = || MemberInfo { identity: Identity::NONE, length: Sectors::new(1), unmaps: false };
         let listed = ListedBlocks::new(BadBlockLog::new(Sectors::new(8), Sectors::new(64)));
-        let mut roster = Roster::new(Vec::new(), Vec::new(), None, listed);
+        let mut roster = Roster::new(Vec::new(), Vec::new(), None, Moves::default(), listed);
         for number in 0..u16::MAX {
             assert!(roster.can_number());
             assert_eq!(roster.add(info()).get(), number);
@@ -379,7 +402,7 @@ mod tests {
             Standing { info, state: SlotState::Active, identity, keeps: None, role: Role::Member }
         };
         let listed = ListedBlocks::new(BadBlockLog::new(Sectors::new(8), Sectors::new(64)));
-        Roster::new((1..=slots).map(standing).collect(), Vec::new(), None, listed)
+        Roster::new((1..=slots).map(standing).collect(), Vec::new(), None, Moves::default(), listed)
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::{Roster, SlotState};
 use crate::format::banks::Banks;
 use crate::format::superblock::Superblock;
 use crate::frontier::Frontier;
+use crate::geometry::Geometry;
 use crate::identity::Identity;
 
 impl Roster {
@@ -91,30 +92,102 @@ impl Roster {
         self.review();
     }
 
-    /// The member in `slot` is whole.
+    /// The member in `slot` is whole; or all its units are in spare room, if there is none.
     pub(crate) fn complete(&mut self, slot: Slot) {
-        self.slot_mut(slot).state = SlotState::Active;
+        let failed = self.state(slot) == SlotState::Failed;
+        match self.moves.of_mut(slot) {
+            Some(moved) if failed => moved.whole = true,
+            _ => self.slot_mut(slot).state = SlotState::Active,
+        }
         self.review();
+    }
+
+    /// Whether the rebuild of `slot`, if there is one, moves its units into spare room.
+    pub(crate) fn is_moving(&self, slot: Slot) -> bool {
+        self.state(slot) == SlotState::Failed && self.moves.of(slot).is_some_and(|moved| !moved.whole)
+    }
+
+    /// Whether all units of `slot` are in spare room, which is needed until a member holds them.
+    pub(crate) fn is_moved(&self, slot: Slot) -> bool {
+        self.moves.is_whole(slot)
+    }
+
+    /// The slots whose units are in spare room, or are being moved there.
+    pub(crate) fn moved_slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.moves.slots()
+    }
+
+    /// The units of failed `slot` are moved into spare room, from stripe `next` on. Plans that were
+    /// made before do not know that.
+    pub(crate) fn begin_move(&mut self, slot: Slot, next: u64) {
+        assert_eq!(self.state(slot), SlotState::Failed, "what is on a member stays there");
+        self.turn += 1;
+        self.slot_mut(slot).since = self.turn;
+        self.moves.begin(slot, next);
+        self.review();
+    }
+
+    /// The units of `slot` are at home, and superblocks record that.
+    pub(crate) fn end_move(&mut self, slot: Slot) {
+        if self.moves.of(slot).is_none() {
+            return;
+        }
+        self.moves.end(slot);
+        // Reads that were planned before may still be under way in spare places.
+        self.turn += 1;
+        self.room_since = self.turn;
+        self.review();
+    }
+
+    /// The failed slot that is to be moved next. (No other one of its group is.)
+    pub(crate) fn slot_to_move(&self, geometry: &Geometry) -> Option<Slot> {
+        if geometry.layout().spares() == 0 {
+            return None;
+        }
+        let group = |slot: Slot| geometry.layout().group_of_slot(slot);
+        let has_room = |slot: &Slot| self.moves.slots().all(|moved| group(moved) != group(*slot));
+        let failed = |slot: &Slot| self.state(*slot) == SlotState::Failed && has_room(slot);
+        (0..geometry.members()).map(Slot::new).find(failed)
+    }
+
+    /// The turn since which spare places are free: plans that were made before may read them.
+    pub(crate) fn room_since(&self) -> u64 {
+        self.room_since
+    }
+
+    /// Whether a rebuild of `slot` that began at turn `since` is still under way.
+    pub(crate) fn is_rebuilt_since(&self, slot: Slot, since: u64) -> bool {
+        match self.is_moving(slot) {
+            true => self.since(slot) == since,
+            false => self.member_since(slot, since).is_some(),
+        }
     }
 
     /// The progress of the rebuild of `slot`.
     pub(crate) fn rebuilt(&self, slot: Slot) -> &Frontier {
-        &self.slot(slot).rebuilt
+        match self.moves.of(slot) {
+            Some(moved) if self.state(slot) == SlotState::Failed => &moved.frontier,
+            _ => &self.slot(slot).rebuilt,
+        }
     }
 
     pub(crate) fn rebuilt_mut(&mut self, slot: Slot) -> &mut Frontier {
-        &mut self.slot_mut(slot).rebuilt
+        let failed = self.state(slot) == SlotState::Failed;
+        match self.moves.of_mut(slot) {
+            Some(moved) if failed => &mut moved.frontier,
+            _ => &mut self.slots[slot.as_usize()].rebuilt,
+        }
     }
 
     /// The rebuild of `slot` continues at stripe `next`.
     pub(crate) fn rebuild_from(&mut self, slot: Slot, next: u64) {
-        self.slot_mut(slot).rebuilt = Frontier::at(next);
+        *self.rebuilt_mut(slot) = Frontier::at(next);
     }
 
     /// Whether a job that rebuilds units of `stripe` was begun. (It may still be under way even if
     /// its member has failed since.)
     pub(crate) fn is_rebuilding(&self, stripe: Stripe) -> bool {
-        self.slots.iter().any(|slot| slot.rebuilt.is_at(stripe))
+        self.moves.is_at(stripe) || self.slots.iter().any(|slot| slot.rebuilt.is_at(stripe))
     }
 
     /// Spares, in the order in which they are taken.

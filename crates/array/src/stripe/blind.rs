@@ -39,7 +39,7 @@ impl Stripes {
         }
         let stripe = job.window.stripe;
         for piece in job.pieces.clone() {
-            let (slot, at) = cx.location_of(Window { stripe, columns: piece.columns }, piece.unit);
+            let (slot, at) = cx.home_of(Window { stripe, columns: piece.columns }, piece.unit);
             let any = cx.roster.note_replaced(slot, at, piece.columns.length());
             cx.jobs.get_mut(id).unlisted |= any;
         }
@@ -59,7 +59,7 @@ impl Stripes {
         let block = cx.geometry.block();
         let job = cx.jobs.stripe(id);
         let (window, targets) = (job.window, job.targets.without(job.passed_over));
-        let (before, kept) = (job.unreadable, job.kept);
+        let (purpose, before, kept) = (job.purpose, job.unreadable, job.kept);
         let unreadable = before.or(cx.units_of(window.stripe, failures));
         let untrusted = untrusted(cx, durable, window.stripe);
         let without = unreadable.or(untrusted).or(kept);
@@ -74,7 +74,7 @@ impl Stripes {
             let lost = targets.without(left);
             (job.unreadable, job.passed_over) = (unreadable, job.passed_over.or(lost));
             let mut lost = cx.geometry.layout().units().filter(|unit| lost.has(*unit));
-            if lost.any(|unit| bad_blocks::record(cx, window, unit).is_err()) {
+            if lost.any(|unit| bad_blocks::record_passed_over(cx, purpose, window, unit).is_err()) {
                 return false;
             }
             if left.is_empty() {

@@ -1,6 +1,6 @@
 //! Building a job's plan for the array as it now is.
 
-use parlour_units::Stripe;
+use parlour_units::{Slot, Stripe};
 
 use crate::code::UnitSet;
 use crate::context::Context;
@@ -9,6 +9,7 @@ use crate::ids::JobId;
 use crate::job::{Blind, Kind, Locate, Purpose, StripeJob};
 use crate::log::Logs;
 use crate::plan::{Behind, Builder, Lost, Plan, StripeView, StripeWrite};
+use crate::roster::Roster;
 use crate::stripe::state::Stripes;
 use crate::update;
 
@@ -40,6 +41,13 @@ impl Stripes {
         let job = cx.jobs.get_mut(id);
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let view = StripeView { cached: &cached, ..cx.roster.view(&cx.geometry, stripe) };
+        let (view, nowhere) = match stripe_job.purpose {
+            Purpose::Rebuild { slot, .. } => {
+                let view = StripeView { rebuilds: Some(slot), ..view };
+                (view, !has_place(&cx.roster, view, slot, stripe_job.targets))
+            }
+            _ => (view, false),
+        };
         // (A write keeps whatever its check units say of what it does not write.)
         let view = match stripe_job.purpose {
             Purpose::Read | Purpose::Repair { .. } | Purpose::Rebuild { .. } => view.without(untrusted),
@@ -48,6 +56,9 @@ impl Stripes {
         let plan = &mut job.plan;
         plan.clear();
         plan.narrows = matches!(stripe_job.purpose, Purpose::Read | Purpose::Write);
+        if nowhere {
+            return Ok(());
+        }
         plan_job(&mut self.builder, plan, view, stripe_job, outdated, &behind)
     }
 
@@ -61,6 +72,13 @@ impl Stripes {
         let places = logs.places(cx, id);
         cx.run(id, turn, payload, &places);
     }
+}
+
+/// Whether there are members for the places where these units are rebuilt. If one with spare places
+/// has failed, what would have been moved there is missing with it, until it is rebuilt itself.
+fn has_place(roster: &Roster, view: StripeView<'_>, slot: Slot, targets: UnitSet) -> bool {
+    let mut targets = view.geometry.layout().units().filter(|unit| targets.has(*unit));
+    targets.all(|unit| roster.member_at(view.places.rebuilt(slot, view.stripe, unit).slot).is_some())
 }
 
 /// Whether a stripe's check units may not fit its data. (Copies that may differ are treated apart.)
@@ -97,6 +115,11 @@ fn plan_job(
     match job.purpose {
         // A unit that is on no member is not computed from parity that lacks records.
         Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
+        // What is in a spare place, or stands in for one, is not computed anew.
+        Purpose::Rebuild { .. } if targets.and(view.missing.or(job.unreadable).or(job.kept)).is_empty() => {
+            builder.copy(plan, view, targets, columns);
+            Ok(())
+        }
         Purpose::Rebuild { .. } if outdated && view.any_data(targets) => Err(Lost),
         Purpose::Read => builder.read_degraded(plan, view.without(computed.or(job.kept)), &job.pieces),
         Purpose::Write => plan_write(builder, plan, view, job),

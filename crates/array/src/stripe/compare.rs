@@ -145,7 +145,7 @@ fn explains(cx: &Context, id: JobId) -> Option<Unit> {
 /// The number of blocks of the job's window that are lost to hosts.
 fn lost_blocks(cx: &mut Context, id: JobId) -> usize {
     let window = cx.jobs.stripe(id).window;
-    let places = cx.geometry.layout().units().map(|unit| cx.location_of(window, unit));
+    let places = cx.geometry.layout().units().map(|unit| cx.home_of(window, unit));
     let lost = places.map(|(slot, at)| cx.roster.listed().lost(slot, at, window.columns.length()).count());
     lost.sum()
 }

@@ -145,9 +145,9 @@ impl Stripes {
             return;
         }
         if let Purpose::Rebuild { slot, since } = purpose
-            && cx.roster.member_since(slot, since).is_none()
+            && !cx.roster.is_rebuilt_since(slot, since)
         {
-            // The member that was to be rebuilt is gone.
+            // The member that was to be rebuilt is gone, or its units are not moved any more.
             self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
             return;
         }

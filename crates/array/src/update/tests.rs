@@ -48,6 +48,7 @@ fn geometry(row: &NamedOrganization, consistency: Consistency) -> Geometry {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(UNIT),
         block: Sectors::new(1),
         member_length: LENGTH,

@@ -21,6 +21,7 @@ fn creation(name: &str, members: u16, consistency: Consistency) -> Creation {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(128),
         block: Sectors::new(8),
         member_length: MEMBER,

@@ -13,6 +13,7 @@ fn creation(name: &str) -> Creation {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(128),
         block: Sectors::new(8),
         member_length: Sectors::new(1 << 21),

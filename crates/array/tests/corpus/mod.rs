@@ -154,6 +154,7 @@ impl Case {
             groups: self.groups,
             width: None,
             domains: None,
+            spares: 0,
             unit: Sectors::new(self.unit),
             block: Sectors::new(1),
             member_length: MEMBER,

@@ -116,6 +116,7 @@ pub(crate) fn request(
         groups: settings.groups(),
         width: settings.width,
         domains: settings.domains,
+        spares: settings.spares(),
         unit: settings.unit().bytes(),
         block: settings.block.map(Size::bytes),
         log: log.creation(organization.is_logged())?,

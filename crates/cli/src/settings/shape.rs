@@ -70,6 +70,7 @@ impl ShapeOptions {
             groups: self.organization.groups(),
             width: self.organization.width,
             domains: self.organization.domains,
+            spares: self.organization.spares(),
             unit: self.organization.unit().sectors(),
             block: size(self.organization.block, "4KiB"),
             member_length: size(self.member_size, "1GiB"),
@@ -91,6 +92,7 @@ impl ShapeOptions {
             || organization.groups.is_some()
             || organization.width.is_some()
             || organization.domains.is_some()
+            || organization.spares.is_some()
             || organization.unit.is_some()
             || organization.block.is_some()
             || organization.consistency.is_some()

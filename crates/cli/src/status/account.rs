@@ -59,6 +59,11 @@ pub(crate) struct MemberAccount {
     pub(crate) member: Option<u16>,
     pub(crate) state: String,
     pub(crate) may_return: bool,
+    /// (A server of an older version does not name it, nor the next.)
+    #[serde(default)]
+    pub(crate) moving: bool,
+    #[serde(default)]
+    pub(crate) in_spare_room: bool,
     pub(crate) errors: u32,
     pub(crate) failing: bool,
     pub(crate) traffic: Vec<Traffic>,

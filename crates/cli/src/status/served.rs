@@ -175,8 +175,11 @@ fn replacement(account: &Account, naming: &str) -> Option<String> {
         return Some(format!("rebuild onto the spare with 'parlour rebuild{naming}'"));
     }
     let slot = failed.slot;
-    let back =
-        if failed.may_return { " (if it comes back itself, only what it has missed is rebuilt)" } else { "" };
+    let back = match (failed.may_return, failed.in_spare_room) {
+        (true, _) => " (if it comes back itself, only what it has missed is rebuilt)",
+        (false, true) => ", which frees the spare room for the next one that fails",
+        (false, false) => "",
+    };
     Some(format!("replace it with 'parlour replace {slot} NEW-MEMBER{naming}'{back}"))
 }
 
@@ -191,11 +194,22 @@ fn absence(account: &Account) -> String {
     };
     let mut parts = Vec::new();
     for member in account.absent() {
-        parts.push(match (member.state.as_str(), member.member) {
+        let state = match (member.state.as_str(), member.member) {
             ("rebuilding", _) => format!("{} is being rebuilt{}", name(member), progress(account.rebuild)),
             (_, None) => format!("{} is missing", name(member)),
             _ => format!("{} has failed", name(member)),
-        });
+        };
+        let moved = match (member.moving, member.in_spare_room) {
+            (true, _) => format!(
+                ", what it held is being rebuilt into spare room on the others{}",
+                progress(account.rebuild)
+            ),
+            (false, true) if member.state == "failed" => {
+                ", what it held is in spare room on the others".to_owned()
+            }
+            (false, _) => String::new(),
+        };
+        parts.push(state + &moved);
     }
     parts.join(", and ")
 }

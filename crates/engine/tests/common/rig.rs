@@ -38,6 +38,7 @@ pub(crate) fn request(named: &NamedOrganization, members: &[PathBuf]) -> CreateR
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Bytes::kib(16),
         block: None,
         log: LogCreation { segment: Some(Sectors::new(64)), ..LogCreation::default() },

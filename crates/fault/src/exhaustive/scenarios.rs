@@ -410,6 +410,7 @@ impl Subject {
             groups: 1,
             width: None,
             domains: None,
+            spares: 0,
             unit: Sectors::new(UNIT * block),
             block: Sectors::new(block),
             member_length: self.member_length(),

@@ -150,7 +150,7 @@ impl Rig<'_> {
     fn is_weak(&self, slot: u16) -> bool {
         let (disk, defects) = (self.disk_at(slot), &self.defects);
         let ails = disk.is_some_and(|disk| self.world.disk(disk).ails());
-        ails || self.is_gone(slot)
+        ails || self.is_gone(slot) && !self.is_in_spare_room(slot)
             || defects.has_read_errors_on(disk)
             || defects.has_pending_damage(disk)
             || self.misleads(slot)

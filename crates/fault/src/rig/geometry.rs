@@ -9,12 +9,31 @@ impl Rig<'_> {
     /// What stands at a sector of `slot`'s member, in the data area.
     pub(super) fn occupant(&self, slot: Slot, sector: u64) -> Occupant {
         let at = Sector::ZERO + (Sector::new(sector) - self.geometry.data_start());
-        self.geometry.layout().occupant(Location { slot, at })
+        self.world.array().occupant(Location { slot, at })
+    }
+
+    /// The unit that the array names by a sector of `slot`'s member: the one there, or whose home is
+    /// there, or that is just being moved there.
+    pub(super) fn unit_at(&self, slot: Slot, sector: u64) -> Option<(Stripe, Unit, Sectors)> {
+        let layout = self.geometry.layout();
+        let at = Sector::ZERO + (Sector::new(sector) - self.geometry.data_start());
+        let found = match self.occupant(slot, sector) {
+            Occupant::Unused => layout.occupant(Location { slot, at }),
+            occupant => occupant,
+        };
+        match found {
+            Occupant::Unit { stripe, unit, offset } => Some((stripe, unit, offset)),
+            Occupant::Spare { stripe, offset, .. } => {
+                let failed = |unit: &Unit| self.is_failed(layout.locate(stripe, *unit).slot.get());
+                layout.units().find(failed).map(|unit| (stripe, unit, offset))
+            }
+            Occupant::Log { .. } | Occupant::Unused => None,
+        }
     }
 
     /// The slot of a unit's member, and the sector at which it begins there.
-    pub(super) fn place(&self, stripe: Stripe, unit: Unit) -> (u16, Sector) {
-        let location = self.geometry.layout().locate(stripe, unit);
+    pub(crate) fn place(&self, stripe: Stripe, unit: Unit) -> (u16, Sector) {
+        let location = self.world.array().location(stripe, unit);
         (location.slot.get(), self.geometry.data_start() + location.at.from_start())
     }
 
@@ -26,8 +45,7 @@ impl Rig<'_> {
 
     /// Whether the member in `slot` holds a check unit of `stripe`.
     pub(super) fn holds_check(&self, stripe: Stripe, slot: u16) -> bool {
-        let layout = self.geometry.layout();
-        layout.checks().any(|check| layout.locate(stripe, check).slot.get() == slot)
+        self.geometry.layout().checks().any(|check| self.place(stripe, check).0 == slot)
     }
 
     /// The stripe, and the column in sectors, whose parity is in this sector of `slot`'s member.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use parlour_array::layout::Occupant;
 use parlour_array::{Mode, RequestError};
 use parlour_units::{Sector, Sectors, Slot, Stripe, Unit};
 
@@ -87,7 +86,7 @@ impl Rig<'_> {
     /// The array has added blocks to its bad-block log. Checks that they are unrecoverable.
     pub(crate) fn listed(&mut self, slot: Slot, at: Sector, length: Sectors) -> Result<(), Violation> {
         for sector in at.get()..(at + length).get() {
-            let Occupant::Unit { stripe, unit, offset } = self.occupant(slot, sector) else {
+            let Some((stripe, unit, offset)) = self.unit_at(slot, sector) else {
                 return Err(Violation::Repair(format!(
                     "sector {sector} of {slot}, which is no unit's, is listed"
                 )));
@@ -108,10 +107,7 @@ impl Rig<'_> {
         let layout = self.geometry.layout();
         let (data, unit_length) = (layout.stripe_data().get(), layout.unit_length().get());
         for sector in at.get()..(at + length).get() {
-            let found = match self.occupant(slot, sector) {
-                Occupant::Unit { stripe, unit, offset } => Some((stripe, unit, offset)),
-                _ => None,
-            };
+            let found = self.unit_at(slot, sector);
             let Some((stripe, unit, offset)) = found.filter(|found| self.may_lose_part(*found)) else {
                 let what = format!("sector {sector} of {slot} is called lost, and nobody was writing it");
                 return Err(Violation::Repair(what));

@@ -53,7 +53,7 @@ impl Run<'_> {
         let unit = Unit::new(first + (number >> 40) as u16 % units);
         let column = number / layout.stripes() % layout.unit_length().get();
         let (disk, sector) = self.rig.column(stripe, unit, column)?;
-        let slot = layout.locate(stripe, unit).slot.get();
+        let slot = self.rig.place(stripe, unit).0;
         let good = self.rig.world.disk(disk).sector(sector).bytes().to_vec();
         let rotten = self.rotten(disk, &good, number);
         // With two copies it is unknown which one is right. Where data and parity do not fit, the

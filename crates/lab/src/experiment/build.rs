@@ -202,6 +202,7 @@ impl Setup {
             groups: self.array.groups(),
             width: self.array.width,
             domains: self.array.domains,
+            spares: self.array.spares(),
             unit: self.array.unit().sectors(),
             block,
             member_length: length,

@@ -118,6 +118,8 @@ fn text(what: &What) -> String {
             }
             Event::SlotTaken { slot, .. } => format!("a drive takes the place of {slot}"),
             Event::RebuildDone { slot } => format!("{slot} is rebuilt"),
+            Event::SpareRoomTaken { slot } => format!("{slot} is being rebuilt into spare room"),
+            Event::SpareRoomFilled { slot } => format!("{slot} is in spare room"),
             Event::RebuildStopped { slot, .. } => {
                 format!("the rebuild of {slot} stopped: something cannot be read")
             }

@@ -38,6 +38,7 @@ pub fn array(
         groups: settings.groups(),
         width: settings.width,
         domains: settings.domains,
+        spares: settings.spares(),
         unit: settings.unit().sectors(),
         block: BLOCK,
         member_length: MEMBER,

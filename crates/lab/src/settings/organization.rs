@@ -51,6 +51,10 @@ pub struct OrganizationSettings {
     /// whole domain may fail [default: each member is one]
     #[arg(long, value_name = "COUNT")]
     pub domains: Option<u16>,
+    /// Distributed spares: room for a failed member's units on all others, where they are rebuilt
+    /// at once. With --width only; 1 is the most [default: 0]
+    #[arg(long, value_name = "COUNT", requires = "width")]
+    pub spares: Option<u16>,
     /// Stripe unit [default: 64KiB]
     #[arg(long, value_name = "SIZE")]
     pub unit: Option<Size>,
@@ -188,6 +192,7 @@ impl OrganizationSettings {
                 groups,
                 width,
                 domains,
+                spares,
                 unit,
                 block,
                 consistency
@@ -247,6 +252,11 @@ impl OrganizationSettings {
     /// The number of parity groups.
     pub fn groups(&self) -> u16 {
         self.groups.unwrap_or(1)
+    }
+
+    /// The number of distributed spares in each group.
+    pub fn spares(&self) -> u16 {
+        self.spares.unwrap_or(0)
     }
 
     /// The stripe unit.
@@ -346,7 +356,11 @@ pub fn describe(stored: &StoredGeometry) -> String {
             let domains = stored.layout.domains.map_or_else(String::new, |domains| {
                 format!(", members of {domains} failure domains in turn")
             });
-            format!(" (declustered: stripes of {width} units{domains})")
+            let spares = match stored.layout.spares {
+                0 => String::new(),
+                spares => format!(", {spares} distributed spare"),
+            };
+            format!(" (declustered: stripes of {width} units{domains}{spares})")
         }
         None => about.map_or(String::new(), |about| format!(" ({about})")),
     };

@@ -50,6 +50,7 @@ pub fn geometry(organization: &str, members: u16, length: Sectors) -> Geometry {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(64),
         block: BLOCK,
         member_length: length,

@@ -30,6 +30,7 @@ pub(crate) fn station(service: Delay, units: u16, seed: u64) -> World {
         groups: 1,
         width: None,
         domains: None,
+        spares: 0,
         unit: Sectors::new(128),
         block: BLOCK,
         member_length: length,

@@ -213,6 +213,7 @@ mod tests {
             groups: 1,
             width: Some(6),
             domains: Some(3),
+            spares: 0,
             unit: Sectors::new(16),
             block: Sectors::new(1),
             member_length: LENGTH,

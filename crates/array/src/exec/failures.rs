@@ -58,7 +58,7 @@ impl Context {
         second.map(|place| self.absolute(place, window))
     }
 
-    /// The home of a part of a unit, which does not change when the unit is moved into spare room.
+    /// The home of a part of a unit. It does not change when the unit is moved into spare room.
     pub(crate) fn home_of(&self, window: Window, unit: Unit) -> (Slot, Sector) {
         self.absolute(self.roster.places(&self.geometry).home(window.stripe, unit), window)
     }
@@ -77,8 +77,8 @@ impl Context {
         while at < end {
             let (stripe, unit, offset) = match places.occupant(Location { slot, at }) {
                 Occupant::Unit { stripe, unit, offset } => (stripe, unit, offset),
-                // No unit is stored here: it has floated to another position, or been moved; or this
-                // is spare room.
+                // No unit is stored here: it has floated to another position, or been moved; or
+                // this is spare room.
                 Occupant::Unused if self.geometry.floats() || layout.spares() > 0 => {
                     let unit = layout.unit_length();
                     at = at + (unit - at.from_start() % unit);

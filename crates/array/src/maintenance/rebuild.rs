@@ -7,7 +7,8 @@
 //!
 //! [`Roster::rebuilt`](crate::roster::Roster) says which stripes are rebuilt. A job that holds a
 //! stripe's lock uses the new member if the stripe is rebuilt, and works without it if not. The
-//! frontier is recorded on the members after a flush of the new member, or of all that were written.
+//! frontier is recorded on the members after a flush of the new member, or of all that were
+//! written.
 
 use parlour_units::{Sector, Sectors, Slot, Stripe};
 

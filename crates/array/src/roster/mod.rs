@@ -17,6 +17,7 @@ pub(crate) mod moves;
 mod occupancy;
 mod placement;
 pub(crate) mod places;
+mod slots;
 mod traffic;
 
 use parlour_units::{Member, Sector, Sectors, Slot, Stripe, Unit};
@@ -28,7 +29,9 @@ use self::listed::ListedBlocks;
 use self::member::MemberRecord;
 pub use self::member::{MemberInfo, Traffic};
 use self::moves::Moves;
-use self::places::Places;
+use self::places::{Now, Places};
+use self::slots::SlotRecord;
+pub(crate) use self::slots::{Role, SlotState};
 use crate::code::UnitSet;
 use crate::effect::Action;
 use crate::format::bad_block_log::{Cause, Full};
@@ -36,17 +39,6 @@ use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
 use crate::plan::StripeView;
-
-/// The state of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SlotState {
-    /// Its member is whole.
-    Active,
-    /// Its member holds the stripes that are rebuilt: see [`Roster::rebuilt`].
-    Rebuilding,
-    /// There is no member, or the member is not believed.
-    Failed,
-}
 
 /// A slot at the opening.
 #[derive(Clone, Debug)]
@@ -60,32 +52,6 @@ pub(crate) struct Standing {
     pub(crate) keeps: Option<Kept>,
     /// What the slot is for.
     pub(crate) role: Role,
-}
-
-/// What a slot is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// A member, which holds units.
-    Member,
-    /// A journal device. Entries up to number `left` may stand on one that was in the slot before.
-    Journal { left: u64 },
-}
-
-/// A slot, and its member.
-#[derive(Debug)]
-struct SlotRecord {
-    member: Option<Member>,
-    state: SlotState,
-    /// The identity of its member, or of the last one.
-    identity: Identity,
-    /// The turn at which this member took the slot: plans that were made before do not address it.
-    since: u64,
-    /// If the member is not active: it is whole except for regions that the bitmap marks out of
-    /// sync.
-    keeps: Option<Kept>,
-    /// During a rebuild: the stripes that are rebuilt.
-    rebuilt: Frontier,
-    role: Role,
 }
 
 /// The number of members that can be numbered from one opening to the next; no member has this
@@ -261,8 +227,7 @@ impl Roster {
 
     /// The member in `slot`, if it is believed.
     pub(crate) fn member_at(&self, slot: Slot) -> Option<Member> {
-        let record = &self.slots[slot.as_usize()];
-        record.member.filter(|_| record.state != SlotState::Failed)
+        self.slot(slot).believed()
     }
 
     /// The same, for a plan that was made at `turn`.
@@ -314,16 +279,13 @@ impl Roster {
 
     /// Whether the member in `slot` holds what belongs there of `stripe`.
     pub(crate) fn readable(&self, slot: Slot, stripe: Stripe) -> bool {
-        match self.state(slot) {
-            SlotState::Active => true,
-            SlotState::Rebuilding => self.slot(slot).rebuilt.has(stripe),
-            SlotState::Failed => false,
-        }
+        self.slot(slot).readable(stripe)
     }
 
     /// Where units are now.
     pub(crate) fn places<'a>(&'a self, geometry: &'a Geometry) -> Places<'a> {
-        Places::new(geometry.layout(), self)
+        let (slots, moves, floats) = (&self.slots, &self.moves, self.floats.as_ref());
+        Places::new(geometry.layout(), Now { slots, moves, floats })
     }
 
     /// Whether a job with the lock of `stripe`, or a direct read, can use `unit`.

@@ -5,49 +5,76 @@
 
 use parlour_units::{Slot, Stripe, Unit};
 
-use super::Roster;
+use super::floating::Floats;
+use super::moves::Moves;
+use super::slots::SlotRecord;
 use crate::layout::{Layout, Location, Occupant};
+
+/// What may have moved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Now<'a> {
+    pub(super) slots: &'a [SlotRecord],
+    pub(super) moves: &'a Moves,
+    /// If units float.
+    pub(super) floats: Option<&'a Floats>,
+}
 
 /// The current places of units. See the module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places<'a> {
     layout: &'a Layout,
     /// `None` where nothing has moved.
-    roster: Option<&'a Roster>,
+    now: Option<Now<'a>>,
+}
+
+impl Now<'_> {
+    fn slot(&self, slot: Slot) -> &SlotRecord {
+        &self.slots[slot.as_usize()]
+    }
+
+    /// Whether the spare place of `stripe` holds its unit of `slot`.
+    fn has_moved(&self, slot: Slot, stripe: Stripe) -> bool {
+        self.moves.of(slot).is_some_and(|moved| moved.frontier.has(stripe))
+    }
+
+    /// The same, and the member in `slot` does not hold it.
+    fn is_away(&self, slot: Slot, stripe: Stripe) -> bool {
+        self.has_moved(slot, stripe) && !self.slot(slot).readable(stripe)
+    }
+
+    fn float(&self, home: Location) -> Location {
+        self.floats.map_or(home, |floats| floats.locate(home))
+    }
 }
 
 impl<'a> Places<'a> {
     /// The places of units in `layout`, with what has moved since.
-    pub(super) fn new(layout: &'a Layout, roster: &'a Roster) -> Places<'a> {
-        Places { layout, roster: Some(roster) }
+    pub(super) fn new(layout: &'a Layout, now: Now<'a>) -> Places<'a> {
+        Places { layout, now: Some(now) }
     }
 
     /// The places of units of which none has moved.
     pub(crate) fn of_layout(layout: &'a Layout) -> Places<'a> {
-        Places { layout, roster: None }
+        Places { layout, now: None }
     }
 
     /// The place of the first sector of `unit`: where it is read, and written. Of two places that
     /// hold it, its home.
     pub(crate) fn locate(self, stripe: Stripe, unit: Unit) -> Location {
         let home = self.layout.locate(stripe, unit);
-        let Some(roster) = self.roster else { return home };
-        if !roster.moves.is_empty() && self.is_away(roster, home.slot, stripe) {
-            return self.layout.spare(stripe, 0);
+        match self.now {
+            None => home,
+            Some(now) if !now.moves.is_empty() && now.is_away(home.slot, stripe) => {
+                self.layout.spare(stripe, 0)
+            }
+            Some(now) => now.float(home),
         }
-        roster.floats.as_ref().map_or(home, |floats| floats.locate(home))
-    }
-
-    /// Whether the unit of `stripe` whose home is in `slot` is in its spare place only.
-    fn is_away(self, roster: &Roster, slot: Slot, stripe: Stripe) -> bool {
-        let moved = roster.moves.of(slot).is_some_and(|moved| moved.frontier.has(stripe));
-        moved && !roster.readable(slot, stripe)
     }
 
     /// The slot on whose member `unit` is.
     pub(crate) fn slot(self, stripe: Stripe, unit: Unit) -> Slot {
-        match self.roster {
-            Some(roster) if !roster.moves.is_empty() => self.locate(stripe, unit).slot,
+        match self.now {
+            Some(now) if !now.moves.is_empty() => self.locate(stripe, unit).slot,
             // (Where units float they stay on their member.)
             _ => self.layout.locate(stripe, unit).slot,
         }
@@ -61,8 +88,7 @@ impl<'a> Places<'a> {
     /// The place of `unit` from which it has moved, or would move.
     pub(crate) fn home(self, stripe: Stripe, unit: Unit) -> Location {
         let home = self.layout.locate(stripe, unit);
-        let floats = self.roster.and_then(|roster| roster.floats.as_ref());
-        floats.map_or(home, |floats| floats.locate(home))
+        self.now.map_or(home, |now| now.float(home))
     }
 
     /// The unit of `stripe` that the member in `slot` has to hold: its own, or one that has moved
@@ -71,7 +97,7 @@ impl<'a> Places<'a> {
         let at_home =
             |slot: Slot| self.layout.units().find(|unit| self.layout.locate(stripe, *unit).slot == slot);
         at_home(slot).or_else(|| {
-            let moves = self.roster.map(|roster| &roster.moves)?;
+            let moves = self.now.map(|now| now.moves)?;
             let begun = moves.slots().filter(|moved| {
                 let begun = moves.of(*moved).is_some_and(|moved| stripe.get() < moved.frontier.next());
                 begun && self.layout.spare(stripe, 0).slot == slot
@@ -84,29 +110,31 @@ impl<'a> Places<'a> {
     /// spare place if the slot is moved.
     pub(crate) fn rebuilt(self, slot: Slot, stripe: Stripe, unit: Unit) -> Location {
         let home = self.home(stripe, unit);
-        let moves = self.roster.is_some_and(|roster| roster.is_moving(slot));
+        let moves = self.now.is_some_and(|now| {
+            now.moves.of(slot).is_some_and(|moved| !moved.whole) && now.slot(slot).is_failed()
+        });
         if home.slot == slot && !moves { home } else { self.layout.spare(stripe, 0) }
     }
 
     /// The spare place of `unit`, if it is at home and its spare place holds it too.
     pub(crate) fn second(self, stripe: Stripe, unit: Unit) -> Option<Location> {
-        let roster = self.roster.filter(|roster| !roster.moves.is_empty())?;
+        let now = self.now.filter(|now| !now.moves.is_empty())?;
         let home = self.layout.locate(stripe, unit).slot;
-        let moved = roster.moves.of(home)?.frontier.has(stripe);
-        let spare = self.layout.spare(stripe, 0);
-        (moved && roster.readable(home, stripe) && roster.readable(spare.slot, stripe)).then_some(spare)
+        let moved = now.has_moved(home, stripe);
+        let spare = || self.layout.spare(stripe, 0);
+        let both = moved && now.slot(home).readable(stripe) && now.slot(spare().slot).readable(stripe);
+        both.then(spare)
     }
 
     /// What is at `location`. The inverse of [`Places::locate`], and of [`Places::second`].
     pub(crate) fn occupant(self, location: Location) -> Occupant {
-        let Some(roster) = self.roster else { return self.layout.occupant(location) };
-        let home = roster.floats.as_ref().map_or(Some(location), |floats| floats.home(location));
+        let Some(now) = self.now else { return self.layout.occupant(location) };
+        let home = now.floats.map_or(Some(location), |floats| floats.home(location));
         match home.map_or(Occupant::Unused, |home| self.layout.occupant(home)) {
-            Occupant::Unit { stripe, unit, .. } if self.is_left(roster, location.slot, stripe) => {
-                debug_assert_ne!(self.locate(stripe, unit).slot, location.slot);
+            Occupant::Unit { stripe, .. } if !now.moves.is_empty() && now.is_away(location.slot, stripe) => {
                 Occupant::Unused
             }
-            Occupant::Spare { stripe, offset, .. } => match self.moved_into(roster, stripe) {
+            Occupant::Spare { stripe, offset, .. } => match self.moved_into(now, stripe) {
                 Some(unit) => Occupant::Unit { stripe, unit, offset },
                 None => Occupant::Unused,
             },
@@ -114,14 +142,8 @@ impl<'a> Places<'a> {
         }
     }
 
-    fn is_left(self, roster: &Roster, slot: Slot, stripe: Stripe) -> bool {
-        !roster.moves.is_empty() && self.is_away(roster, slot, stripe)
-    }
-
     /// The unit in the spare place of `stripe`.
-    fn moved_into(self, roster: &Roster, stripe: Stripe) -> Option<Unit> {
-        let has = |slot: Slot| roster.moves.of(slot).is_some_and(|moved| moved.frontier.has(stripe));
-        let homes = || self.layout.units().map(|unit| (unit, self.layout.locate(stripe, unit).slot));
-        homes().find(|(_, home)| has(*home)).map(|(unit, _)| unit)
+    fn moved_into(self, now: Now<'_>, stripe: Stripe) -> Option<Unit> {
+        self.layout.units().find(|unit| now.has_moved(self.layout.locate(stripe, *unit).slot, stripe))
     }
 }

@@ -12,8 +12,8 @@ impl Rig<'_> {
         self.world.array().occupant(Location { slot, at })
     }
 
-    /// The unit that the array names by a sector of `slot`'s member: the one there, or whose home is
-    /// there, or that is just being moved there.
+    /// The unit that the array names by a sector of `slot`'s member: the one there, or whose home
+    /// is there, or that is just being moved there.
     pub(super) fn unit_at(&self, slot: Slot, sector: u64) -> Option<(Stripe, Unit, Sectors)> {
         let layout = self.geometry.layout();
         let at = Sector::ZERO + (Sector::new(sector) - self.geometry.data_start());

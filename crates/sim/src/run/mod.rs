@@ -182,10 +182,10 @@ impl Run<'_> {
         let needed = (answered as f64 * square).clamp(least as f64, most as f64);
         // A time limit or the watcher may end it earlier.
         let open = measure.longest.is_some();
-        let expected = (precision.is_finite() && !open).then(|| passed + needed as u64);
+        let expected = (precision.is_finite() && !open).then(|| passed.saturating_add(needed as u64));
         // If a fixed number of requests is requested, all of them are needed, whatever the
         // precision.
-        let expected = expected.or_else(|| (least == most && !open).then_some(passed + most));
+        let expected = expected.or_else(|| (least == most && !open).then(|| passed.saturating_add(most)));
         let answered = passed + answered;
         Progress { answered, expected: expected.map(|expected| expected.max(answered)), precision, wanted }
     }

@@ -173,15 +173,16 @@ fn doubtful_regions(core: &Core) -> u32 {
 fn unreadable_stripes(core: &Core) -> Vec<u64> {
     let layout = core.cx.geometry.layout();
     let start = core.cx.geometry.data_start();
-    let stripe = |(slot, at): (Slot, Sector)| {
+    let stripe = |cause: Cause, (slot, at): (Slot, Sector)| {
         let location =
             Location { slot, at: Sector::ZERO + at.from_start().saturating_sub(start.from_start()) };
-        let places = core.cx.roster.places(&core.cx.geometry);
-        // (What is lost is named by its home, whether or not it has been moved.)
-        match [places.occupant(location), layout.occupant(location)] {
-            [Occupant::Unit { stripe, .. }, _] | [_, Occupant::Unit { stripe, .. }] => {
-                Some((layout.stripe_data() * stripe.get()).bytes().get())
-            }
+        let occupant = match cause {
+            Cause::Unreadable => core.cx.roster.places(&core.cx.geometry).occupant(location),
+            // What is lost is named by its home, whether or not it has been moved.
+            Cause::Lost => layout.occupant(location),
+        };
+        match occupant {
+            Occupant::Unit { stripe, .. } => Some((layout.stripe_data() * stripe.get()).bytes().get()),
             _ => None,
         }
     };
@@ -189,8 +190,8 @@ fn unreadable_stripes(core: &Core) -> Vec<u64> {
         let causes = [Cause::Unreadable, Cause::Lost];
         causes
             .into_iter()
-            .flat_map(|cause| core.cx.roster.listed().blocks(cause))
-            .filter_map(stripe)
+            .flat_map(|cause| core.cx.roster.listed().blocks(cause).map(move |block| (cause, block)))
+            .filter_map(|(cause, block)| stripe(cause, block))
             .collect()
     };
     stripes.sort_unstable();

@@ -201,8 +201,9 @@ impl Array {
         // return.
         let standing = standings(assembly, members, tuning.bitmap && !starts_over);
         returning::merge_out_of_sync(&mut map, &standing);
-        let frontiers = recorded_frontiers(assembly, starts_over);
-        let found_moves = moves_of(superblock, starts_over);
+        let in_sync = map.resync.count() == 0;
+        let frontiers = recorded_frontiers(assembly, starts_over, in_sync);
+        let found_moves = moves_of(superblock, geometry.layout().stripes(), starts_over);
         let moves = Moves::recorded(&found_moves, geometry.layout().stripes());
         let superblocks = superblocks_of(superblock, *session, frontiers, found_moves);
         let bitmap = Bitmap::new(map, session_number, geometry.layout().region_count(), !read_only);
@@ -340,10 +341,12 @@ fn leave_out_older(opening: &mut Opening) -> Result<Vec<Slot>, AssemblyError> {
     Ok(older.into_iter().map(Slot::new).collect())
 }
 
-/// The moved slots. If rebuilds start over, moves that have not ended do too.
-fn moves_of(superblock: &Superblock, starts_over: bool) -> Vec<Moved> {
+/// The moved slots. If rebuilds start over, moves that have not ended do too. A frontier behind the
+/// array's end is ignored.
+fn moves_of(superblock: &Superblock, stripes: u64, starts_over: bool) -> Vec<Moved> {
+    let counts = |frontier: u64| !starts_over && frontier <= stripes;
     let of = |moved: &Moved| Moved {
-        frontier: moved.frontier.map(|frontier| if starts_over { 0 } else { frontier }),
+        frontier: moved.frontier.map(|frontier| if counts(frontier) { frontier } else { 0 }),
         ..*moved
     };
     superblock.moves.iter().map(of).collect()
@@ -351,11 +354,12 @@ fn moves_of(superblock: &Superblock, starts_over: bool) -> Vec<Moved> {
 
 /// By slot: the recorded frontier of its rebuild; 0 if a rebuild starts over. A frontier behind the
 /// array's end is ignored.
-fn recorded_frontiers(assembly: &Assembly, starts_over: bool) -> Vec<u64> {
+fn recorded_frontiers(assembly: &Assembly, starts_over: bool, in_sync: bool) -> Vec<u64> {
     let stripes = assembly.geometry.layout().stripes();
     let Superblock { table, moves, clean, .. } = &assembly.superblock;
-    // After a crash a member on its way home from spare room may lack what is there.
-    let counts = |slot: Slot| *clean || moves.iter().all(|moved| moved.slot != slot);
+    // After a crash, or where a write was not done as a whole, a member on its way home from spare
+    // room may lack what is there.
+    let counts = |slot: Slot| *clean && in_sync || moves.iter().all(|moved| moved.slot != slot);
     let frontier = |slot: Slot| match table[slot.as_usize()].state {
         EntryState::Rebuilding { frontier, .. } if frontier <= stripes && !starts_over && counts(slot) => {
             frontier

@@ -405,6 +405,51 @@ fn a_member_that_was_moved_and_returns_gets_what_it_missed() {
     }
 }
 
+#[test]
+fn a_spare_takes_the_slot_first_whose_units_are_nowhere() {
+    let [bitmap, ..] = setups();
+    let mut used = Used::new(&bitmap, SEED);
+    used.must_fail(&[1]);
+    used.world.settle();
+    used.must_fail(&[5]);
+    used.world.add_spare();
+    assert_eq!([used.state(1), used.state(5)], ["failed", "rebuilding"]);
+    used.world.settle();
+    assert_eq!((used.state(5), used.left()), ("active", 2));
+    used.all_fits();
+}
+
+#[test]
+fn a_spare_that_comes_during_a_move_waits_for_its_end() {
+    let [bitmap, ..] = setups();
+    let mut used = Used::new(&bitmap, SEED);
+    used.must_fail(&[1]);
+    used.rebuild_to(30);
+    used.world.add_spare();
+    assert_eq!(used.state(1), "failed", "it is being moved");
+    used.world.settle_until(|world| world.events.contains(&Event::SpareRoomFilled { slot: Slot::new(1) }));
+    assert_eq!(used.left(), 2);
+    used.world.settle();
+    assert_eq!((used.state(1), used.left()), ("active", 2));
+    used.all_fits();
+}
+
+/// Regression test. A flush of a member failed that had to be kept: what was moved to it counted,
+/// after later flushes of it that succeeded.
+#[test]
+fn what_is_moved_to_a_member_that_could_not_flush_does_not_count() {
+    let [bitmap, ..] = setups();
+    let mut used = Used::new(&bitmap, SEED);
+    used.must_fail(&[1, 2]);
+    used.rebuild_to(20);
+    used.world.disk_at(4).dead = true;
+    used.world.settle_until(|world| world.array.status().rebuild.is_none_or(|task| task.done == task.total));
+    used.world.settle();
+    used.world.disk_at(4).dead = false;
+    used.world.settle();
+    assert!(!used.world.array.status().members.iter().any(|member| member.in_spare_room));
+}
+
 /// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
 #[cfg(feature = "planted-bugs")]
 mod planted {

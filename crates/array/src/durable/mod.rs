@@ -410,7 +410,7 @@ impl Durable {
     ) -> Option<SuperblocksWritten> {
         note_epochs(cx, id, failures);
         let Written::Counts { recorded } = self.superblocks.end(cx, id, failures) else { return None };
-        self.superblocks.report_rebuilt(cx);
+        self.superblocks.report_rebuilt(cx, recorded);
         let awaits = cx.roster.awaits_members() || cx.roster.has_lost_writes();
         // (The superblocks of an opening repeat the members as they were found. If the array is
         // being stopped, the next opening forgets what absent members lacked.)

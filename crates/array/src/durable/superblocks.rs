@@ -235,15 +235,17 @@ impl Superblocks {
 
     /// Reports rebuilds whose end is recorded by now. Before it is recorded, the slot would not be
     /// whole after a crash.
-    pub(super) fn report_rebuilt(&mut self, cx: &mut Context) {
+    pub(super) fn report_rebuilt(&mut self, cx: &mut Context, recorded: bool) {
         for (slot, since, version) in std::mem::take(&mut self.rebuilt) {
-            if version > self.written {
+            // (What no member has recorded does not free spare room.)
+            let moved = cx.roster.moved_slots().any(|moved| moved == slot);
+            if version > self.written || moved && !recorded {
                 self.rebuilt.push((slot, since, version));
             } else if cx.roster.since(slot) == since {
                 // What is at home is needed nowhere else.
                 let home = cx.roster.state(slot) == SlotState::Active;
                 if home {
-                    cx.roster.end_move(slot);
+                    cx.roster.end_move(&cx.geometry, slot);
                 }
                 let filled = Event::SpareRoomFilled { slot };
                 cx.events.push_back(if home { Event::RebuildDone { slot } } else { filled });

@@ -113,13 +113,18 @@ impl Drawn {
     /// one domain have to be together less often than others.)
     fn is_even(&self) -> bool {
         let Wanted { members, bound, .. } = self.wanted;
-        let even = |counts: &[i64], within: bool| {
+        let range = |counts: &[i64], within: bool| {
             let of_kind = |difference: &usize| (bound.domain(*difference) == 0) == within;
             let counts = || (1..members).filter(of_kind).map(|difference| counts[difference]);
-            let (least, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-            most - least <= least / 64
+            (counts().min().unwrap_or(0), counts().max().unwrap_or(0))
         };
-        [&self.counts, &self.to_spare].into_iter().all(|counts| even(counts, false) && even(counts, true))
+        [false, true].into_iter().all(|within| {
+            let (least, most) = range(&self.counts, within);
+            // What is written to spare places is a small part of what a move does.
+            let (least_written, most_written) = range(&self.to_spare, within);
+            let part = (least + least_written) / 128;
+            most - least <= least / 64 && most_written - least_written <= part.max(1)
+        })
     }
 
     /// The sum of squares: the less, the more even are the counts, of which the sum is fixed.

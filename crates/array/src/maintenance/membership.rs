@@ -208,7 +208,9 @@ impl Maintenance {
     /// Excludes the member in `slot`: what is remembered of it and its state change at once; then
     /// each component learns of it, in this order. Returns `false` if the array would lose data.
     fn exclude(&mut self, core: &mut Core, slot: Slot, cause: FailureCause) -> bool {
-        let joins = core.cx.roster.state(slot) == SlotState::Rebuilding;
+        // (What is in spare room needs no member, until superblocks record that it is home.)
+        let roster = &core.cx.roster;
+        let joins = roster.state(slot) == SlotState::Rebuilding || roster.is_moved(slot);
         let lose = match core.cx.geometry.is_for_journal(slot) {
             true => {
                 joins || !core.logs.reads_alone_from(&core.cx, &core.durable, slot) || may_lack_entries(core)
@@ -245,17 +247,16 @@ impl Maintenance {
         }
     }
 
-    /// Spares take the slots of failed members. (They are made to hold data, and do not take those
-    /// of journal devices.)
+    /// Spares take the slots of failed members: first those whose units are nowhere. One that is
+    /// being moved is left until its move has ended, which is sooner. (They are made to hold data,
+    /// and do not take those of journal devices.)
     pub(crate) fn take_spares(&mut self, core: &mut Core) {
         if core.cx.mode != Mode::Serving || !core.cx.geometry.code().has_checks() {
             return;
         }
-        for slot in (0..core.cx.geometry.members()).map(Slot::new) {
-            if core.cx.roster.state(slot) == SlotState::Failed && !core.cx.roster.spares().is_empty() {
-                let member = core.cx.roster.take_spare();
-                self.occupy(core, slot, member);
-            }
+        while let Some(slot) = core.cx.roster.slot_for_spare(&core.cx.geometry) {
+            let member = core.cx.roster.take_spare();
+            self.occupy(core, slot, member);
         }
     }
 
@@ -301,7 +302,7 @@ fn fits(core: &Core, slot: Slot, info: &MemberInfo) -> Result<(), AdminError> {
 fn may_lack_entries(core: &Core) -> bool {
     let geometry = &core.cx.geometry;
     let enough = geometry.journal_copies() <= geometry.fault_tolerance() && !geometry.writes_back();
-    enough && !core.cx.roster.is_degraded()
+    enough && !core.cx.roster.lacks_any()
 }
 
 fn is_listed(core: &Core, failure: &FailedAccess) -> bool {

@@ -20,13 +20,14 @@ impl Maintenance {
     /// Starts maintenance jobs, as many as hosts' I/O leaves room for; `busy` says whether hosts
     /// were active in the last moments. Returns whether it started any.
     pub(crate) fn pump(&mut self, core: &mut Core, busy: bool) -> bool {
-        let Core { cx, durable, logs, stripes, .. } = core;
-        match cx.mode {
+        match core.cx.mode {
             Mode::Serving => {}
             // A scrub ends here: it could no longer repair what it cannot read.
-            Mode::ReadOnly => return self.finish_scrub(cx, false),
+            Mode::ReadOnly => return self.finish_scrub(&mut core.cx, false),
             _ => return false,
         }
+        self.take_spares(core);
+        let Core { cx, durable, logs, stripes, .. } = core;
         self.begin_moves(cx, durable);
         let tuning = &cx.tuning;
         let depth = if busy { tuning.maintenance_depth_busy } else { tuning.maintenance_depth };

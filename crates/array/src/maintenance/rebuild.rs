@@ -164,7 +164,7 @@ impl Maintenance {
         let layout = cx.geometry.layout();
         let units = (done - recorded) * u64::from(layout.width()) / u64::from(layout.members());
         let gone: Sectors = layout.unit_length() * units;
-        if !self.rebuilds[&slot].checkpointing && gone >= cx.tuning.checkpoint {
+        if !self.rebuilds[&slot].checkpointing && gone >= cx.tuning.checkpoint && may_record(cx, slot) {
             self.start_checkpoint(cx, slot, done);
         }
     }
@@ -202,6 +202,9 @@ impl Maintenance {
             return;
         }
         rebuild.checkpointing = false;
+        if !may_record(cx, slot) {
+            return;
+        }
         durable.record_frontier(cx, slot, done);
         if done == cx.geometry.layout().stripes() && self.rebuild_may_end(cx, durable, logs, slot) {
             self.rebuilds.remove(&slot);
@@ -220,6 +223,7 @@ impl Maintenance {
     ) -> bool {
         let ready = cx.roster.rebuilt(slot).is_idle()
             && !self.rebuilds[&slot].checkpointing
+            && may_record(cx, slot)
             && self.rebuild_may_end(cx, durable, logs, slot);
         if ready {
             self.start_checkpoint(cx, slot, cx.geometry.layout().stripes());
@@ -239,6 +243,13 @@ impl Maintenance {
             && logs.entries_are_protected(cx, durable)
             && logs.are_copied_to(cx, slot)
     }
+}
+
+/// Whether the progress of the rebuild of `slot` may be recorded. A move writes to members that may
+/// have to be kept though they could not flush: what they hold does not count, whatever a later
+/// flush of them says.
+fn may_record(cx: &Context, slot: Slot) -> bool {
+    !cx.roster.is_moving(slot) || !cx.roster.has_lost_writes()
 }
 
 /// Whether the rebuild of `slot` need not wait. A member whose units are in spare room gets copies

@@ -55,8 +55,12 @@ impl Maintenance {
 
     /// Whether a rebuild, a scrub or a resync is wanted or under way.
     pub(crate) fn is_wanted(&self, cx: &Context, durable: &Durable) -> bool {
-        let moves = || cx.roster.is_degraded() && cx.roster.slot_to_move(&cx.geometry).is_some();
-        !self.rebuilds.is_empty() || self.scrub.is_some() || durable.bitmap().resync_count() > 0 || moves()
+        let spares = || {
+            let roster = &cx.roster;
+            let takes = || roster.slot_to_move(&cx.geometry).or_else(|| roster.slot_for_spare(&cx.geometry));
+            cx.geometry.layout().spares() > 0 && roster.is_degraded() && takes().is_some()
+        };
+        !self.rebuilds.is_empty() || self.scrub.is_some() || durable.bitmap().resync_count() > 0 || spares()
     }
 
     /// The report of the last scrub that has ended.

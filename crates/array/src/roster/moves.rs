@@ -32,9 +32,8 @@ impl Moves {
     /// The moves that superblocks record, in an array of so many stripes.
     pub(crate) fn recorded(moved: &[Moved], stripes: u64) -> Moves {
         let of = |moved: &Moved| {
-            let done = moved.frontier.filter(|frontier| *frontier <= stripes);
-            let next = if moved.is_whole() { stripes } else { done.unwrap_or(0) };
-            Move { slot: moved.slot, frontier: Frontier::at(next), whole: moved.is_whole() }
+            let frontier = Frontier::at(moved.frontier.unwrap_or(stripes));
+            Move { slot: moved.slot, frontier, whole: moved.is_whole() }
         };
         Moves { list: moved.iter().map(of).collect() }
     }

@@ -1,14 +1,16 @@
 //! Members take a slot, are rebuilt there, and fail.
 
-use parlour_units::{Member, Slot, Stripe};
+use parlour_units::{Member, Sector, Slot, Stripe};
 
 use super::kept::Kept;
 use super::{Roster, SlotState};
+use crate::format::bad_block_log::Cause;
 use crate::format::banks::Banks;
 use crate::format::superblock::Superblock;
 use crate::frontier::Frontier;
 use crate::geometry::Geometry;
 use crate::identity::Identity;
+use crate::layout::{Location, Occupant};
 
 impl Roster {
     /// The turn for plans that are made now: members that take a slot later are not addressed by
@@ -128,15 +130,30 @@ impl Roster {
     }
 
     /// The units of `slot` are at home, and superblocks record that.
-    pub(crate) fn end_move(&mut self, slot: Slot) {
+    pub(crate) fn end_move(&mut self, geometry: &Geometry, slot: Slot) {
         if self.moves.of(slot).is_none() {
             return;
         }
         self.moves.end(slot);
+        self.unlist_spare_room(geometry, slot);
         // Reads that were planned before may still be under way in spare places.
         self.turn += 1;
         self.room_since = self.turn;
         self.review();
+    }
+
+    /// Nothing is in the spare places of the group of `slot` any more that could be unreadable.
+    fn unlist_spare_room(&mut self, geometry: &Geometry, slot: Slot) {
+        let layout = geometry.layout();
+        let is_spare = |(other, at): &(Slot, Sector)| {
+            let at = Sector::ZERO + (*at - geometry.data_start());
+            let spare = matches!(layout.occupant(Location { slot: *other, at }), Occupant::Spare { .. });
+            spare && layout.group_of_slot(*other) == layout.group_of_slot(slot)
+        };
+        let listed: Vec<(Slot, Sector)> = self.listed.blocks(Cause::Unreadable).filter(is_spare).collect();
+        for (slot, at) in listed {
+            self.listed.remove(Cause::Unreadable, slot, at, geometry.block());
+        }
     }
 
     /// The failed slot that is to be moved next. (No other one of its group is.)
@@ -148,6 +165,16 @@ impl Roster {
         let has_room = |slot: &Slot| self.moves.slots().all(|moved| group(moved) != group(*slot));
         let failed = |slot: &Slot| self.state(*slot) == SlotState::Failed && has_room(slot);
         (0..geometry.members()).map(Slot::new).find(failed)
+    }
+
+    /// The failed slot that a spare takes next, if there is a spare.
+    pub(crate) fn slot_for_spare(&self, geometry: &Geometry) -> Option<Slot> {
+        if self.spares.is_empty() {
+            return None;
+        }
+        let takes = |slot: &Slot| self.state(*slot) == SlotState::Failed && !self.is_moving(*slot);
+        let failed = (0..geometry.members()).map(Slot::new).filter(takes);
+        failed.min_by_key(|slot| (!self.lacks_units(*slot), *slot))
     }
 
     /// The turn since which spare places are free: plans that were made before may read them.

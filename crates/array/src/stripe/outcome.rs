@@ -1,6 +1,6 @@
 //! How jobs go on when their plans are done or broken, or when their repairs have ended.
 
-use parlour_units::{Sectors, Slot};
+use parlour_units::{Sectors, Slot, Unit};
 
 use crate::columns::Columns;
 use crate::context::Context;
@@ -194,8 +194,15 @@ impl Stripes {
         let view = cx.roster.view(&cx.geometry, stripe).without(kept.or(untrusted));
         let possible = match purpose {
             Purpose::Read => true,
-            Purpose::Repair { .. } | Purpose::Rebuild { .. } => {
-                kept.and(targets).is_empty() && view.computable(targets) == targets
+            Purpose::Repair { .. } => kept.and(targets).is_empty() && view.computable(targets) == targets,
+            // (What was to be copied from such a member is computed, if it is not written there.)
+            Purpose::Rebuild { slot, .. } => {
+                let failing = |slot: Slot| {
+                    failures.iter().any(|failure| cx.roster.slot_of(failure.member) == Some(slot))
+                };
+                let place = |unit: Unit| view.places.rebuilt(slot, stripe, unit).slot;
+                let mut units = view.geometry.layout().units().filter(|unit| targets.has(*unit));
+                !units.any(|unit| failing(place(unit))) && view.computable(targets) == targets
             }
             Purpose::Write | Purpose::Resync { .. } | Purpose::Scrub { .. } => false,
         };

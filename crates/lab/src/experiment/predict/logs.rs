@@ -74,13 +74,39 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
     };
     let each_cycle = pieces / cycle;
     let parity = Burst { often: each_cycle, disks, each: touched.time() };
-    let bursts = vec![
-        Burst { often: pieces / appended.records, disks: copies, each: logging.log_write() },
+    let appends = pieces / appended.records;
+    let mut bursts = vec![
+        Burst { often: appends, disks: copies, each: logging.log_write() },
         Burst { often: each_cycle, disks: sublogs, each: logging.sublog_read() },
         parity,
         parity,
     ];
+    if prepared.geometry.is_journaled() {
+        let stored = appends * appended.segments * room * written.get() as f64;
+        bursts.push(Burst {
+            often: tables(prepared, stored) + each_cycle,
+            disks,
+            each: table(prepared, &disk),
+        });
+    }
     Ok(Later { bursts })
+}
+
+/// How often a table of the logs is written that lets the journal forget what was appended, if a
+/// request causes `stored` sectors of segments: when that is a sixteenth of the stream of records.
+/// (One more is written for each reintegration.)
+fn tables(prepared: &Prepared, stored: f64) -> f64 {
+    let records = prepared.geometry.commit_part(CommitPart::Records).1.get() as f64;
+    stored / (records / TABLE)
+}
+
+/// A table is worth to be written for this part of the stream.
+const TABLE: f64 = 16.0;
+
+/// The time of each disk for a table.
+fn table(prepared: &Prepared, disk: &Disk) -> f64 {
+    let sectors = prepared.geometry.table_length().bytes().get() as f64 / 1024.0;
+    disk.access(sectors / disk.unit)
 }
 
 /// The length of a segment's header.

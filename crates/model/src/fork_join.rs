@@ -66,6 +66,9 @@ pub struct Undisturbed {
     pub last: f64,
     /// The time between the phases, in ms, if something else is waited for there.
     pub after: f64,
+    /// The part of the siblings that were there in the previous phase: 1, or less if the others go
+    /// elsewhere.
+    pub again: f64,
 }
 
 /// The path for data between disks and hosts. It serves in the order of arrival, and all transfers
@@ -253,6 +256,11 @@ impl Phase {
         Ok(())
     }
 
+    /// The number of siblings that were there in the previous phase.
+    pub fn again(&self) -> f64 {
+        self.undisturbed.map_or(0.0, |times| times.again * f64::from(self.siblings))
+    }
+
     /// S and O_k S if each disk, independently, was undisturbed since the previous phase with this
     /// probability. One disturbed disk is enough to delay the last sibling.
     fn times(&self, alone: f64) -> (f64, f64) {
@@ -260,7 +268,7 @@ impl Phase {
             None => (self.service, self.last),
             Some(at_place) => (
                 alone * at_place.service + (1.0 - alone) * self.service,
-                at_place.last + (1.0 - alone.powf(f64::from(self.siblings))) * (self.last - at_place.last),
+                at_place.last + (1.0 - alone.powf(self.again())) * (self.last - at_place.last),
             ),
         }
     }

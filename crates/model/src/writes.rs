@@ -143,8 +143,22 @@ impl Accesses<'_> {
             service: taken + revolution / 2.0,
             last: taken + revolution * count / (count + 1.0),
             after: 0.0,
+            again: 1.0,
         });
         [self.read.phase(siblings, together), Phase { undisturbed, ..self.write.phase(siblings, together) }]
+    }
+
+    /// The writes of the same, if only this part of the units was read: the others are written
+    /// elsewhere, and mostly the last is one of them.
+    pub fn partly_rewritten_later(&self, siblings: NonZeroU32, together: f64, part: f64) -> Phase {
+        let [_, phase] = self.rewrite_later(siblings, together);
+        let elsewhere = ((1.0 - part) * f64::from(siblings.get())).round() as u32;
+        let last = self.write.last_of(NonZeroU32::new(elsewhere).unwrap_or(NonZeroU32::MIN), together);
+        let undisturbed = phase.undisturbed.map(|times| {
+            let service = part * times.service + (1.0 - part) * phase.service;
+            Undisturbed { service, last: last.max(times.last), again: part, ..times }
+        });
+        Phase { undisturbed, ..phase }
     }
 
     /// The times of units that are written where they were just read, if their disks did nothing
@@ -159,6 +173,6 @@ impl Accesses<'_> {
         // The mean of the longest of `last_read` and k − 1 uniform times.
         let part = last_read / revolution;
         let longest = revolution * (1.0 - (1.0 - part.powf(count)) / count);
-        Undisturbed { service: taken + rotation, last: taken + longest.max(rotation), after: 0.0 }
+        Undisturbed { service: taken + rotation, last: taken + longest.max(rotation), after: 0.0, again: 1.0 }
     }
 }

@@ -5,6 +5,11 @@
 //! goes to any disk; an entry goes to a disk as often as that is among those with the fewest, which
 //! depends on the distribution that is looked for. So where many accesses are entries, the numbers
 //! are nearly equal.
+//!
+//! In a birth and death process both come by chance. Accesses that all take nearly the same time
+//! end by chance only as far as that varies: with the coefficient of variation c, a queue is moved
+//! by chance (1 + c²) / 2 times as much (as in Kingman's formula), and what draws it to the others
+//! has that much more effect. An entry counts as much as its time.
 
 /// What an entry finds at the disks that it goes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +31,10 @@ pub struct Choice {
     pub copies: u32,
     /// The mean number of accesses at each.
     pub queue: f64,
-    /// The fraction of accesses that are entries.
+    /// The fraction of the accesses' time that is entries'.
     pub entries: f64,
+    /// The coefficient of variation of an access's time.
+    pub variation: f64,
 }
 
 /// The rounds in which the distribution is found.
@@ -60,10 +67,12 @@ impl Choice {
     fn levels(self) -> Vec<f64> {
         let most = (8.0 * self.queue) as usize + 12;
         let mut weights = vec![1.0; most];
+        let noise = f64::midpoint(1.0, self.variation.powi(2));
         let mut levels = vec![1.0];
         for _ in 0..ROUNDS {
-            let often = |level: usize| 1.0 - self.entries + self.entries * weights[level];
-            levels = with_mean(self.queue, most, often);
+            let often = |weight: &f64| (1.0 - self.entries + self.entries * weight).powf(1.0 / noise);
+            let often: Vec<f64> = weights.iter().map(often).collect();
+            levels = with_mean(self.queue, &often);
             let new = self.weights(&levels);
             weights.iter_mut().zip(new).for_each(|(old, new)| *old = f64::midpoint(*old, new));
         }
@@ -92,28 +101,33 @@ impl Choice {
     }
 }
 
-/// The distribution over `most` levels with this mean, in which each level's probability is that
-/// before it times the load times `often`.
-fn with_mean(mean: f64, most: usize, often: impl Fn(usize) -> f64) -> Vec<f64> {
-    let of_load = |load: f64| {
-        let mut levels = Vec::with_capacity(most);
-        let mut level = 1.0;
-        for number in 0..most {
-            levels.push(level);
-            level *= load * often(number);
+/// The distribution with this mean, in which each level's probability is that before it times the
+/// load times `often`.
+fn with_mean(mean: f64, often: &[f64]) -> Vec<f64> {
+    let mean_of = |load: f64| {
+        let (mut level, mut sum, mut levels) = (1.0, 0.0, 0.0);
+        for (number, often) in often.iter().enumerate() {
+            sum += level;
+            levels += number as f64 * level;
+            level *= load * often;
         }
-        let sum: f64 = levels.iter().sum();
-        levels.iter_mut().for_each(|level| *level /= sum);
-        levels
+        levels / sum
     };
     let (mut low, mut high) = (0.0, 16.0);
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
-        let levels = of_load(middle);
-        let found: f64 = levels.iter().enumerate().map(|(number, level)| number as f64 * level).sum();
-        if found < mean { low = middle } else { high = middle }
+        if mean_of(middle) < mean { low = middle } else { high = middle }
     }
-    of_load(f64::midpoint(low, high))
+    let load = f64::midpoint(low, high);
+    let next = |level: &mut f64, often: &f64| {
+        let this = *level;
+        *level *= load * often;
+        Some(this)
+    };
+    let mut levels: Vec<f64> = often.iter().scan(1.0, next).collect();
+    let sum: f64 = levels.iter().sum();
+    levels.iter_mut().for_each(|level| *level /= sum);
+    levels
 }
 
 /// The probability that at least `copies` of `disks` are such as each is with the probability
@@ -138,7 +152,7 @@ mod tests {
     use super::*;
 
     fn chosen(disks: u32, queue: f64, entries: f64) -> Chosen {
-        Choice { disks, copies: 2, queue, entries }.chosen()
+        Choice { disks, copies: 2, queue, entries, variation: 1.0 }.chosen()
     }
 
     #[test]
@@ -158,6 +172,12 @@ mod tests {
     fn of_many_disks_some_have_little_to_do() {
         let chosen = chosen(22, 3.0, 0.0);
         assert!(chosen.ahead < 0.1 && (4.0..8.0).contains(&chosen.equal), "{chosen:?}");
+    }
+
+    #[test]
+    fn equal_times_make_queues_more_equal() {
+        let of = |variation| Choice { disks: 10, copies: 2, queue: 5.0, entries: 0.25, variation }.chosen();
+        assert!(of(0.0).ahead > of(1.0).ahead + 1.0, "{:?}, {:?}", of(0.0), of(1.0));
     }
 
     #[test]

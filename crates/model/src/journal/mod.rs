@@ -11,17 +11,23 @@
 //! [bursts](crate::bursts). Times are in ms, and throughputs in requests a second.
 
 pub mod choice;
+mod cycle;
 mod drive;
 pub mod lanes;
+mod own;
 mod write_back;
 mod write_through;
 
 pub use drive::Drive;
-use drive::Order;
+use drive::{Nearest, Order};
+pub use own::Writes;
 pub use write_back::{Staging, write_back};
-pub use write_through::{Writes, write_through};
+pub use write_through::write_through;
+
+use std::num::NonZeroU32;
 
 use crate::fork_join::Beside;
+use crate::order::Distribution;
 use choice::Choice;
 use lanes::{Shared, shared};
 
@@ -48,8 +54,12 @@ struct Load {
     /// The mean time of an access, and what of one that is under way is over.
     served: f64,
     over: f64,
-    /// The fraction of accesses that are entries.
-    entries: f64,
+    /// The coefficient of variation of an access's time.
+    variation: f64,
+    /// The fraction of the time of accesses that is entries'.
+    work: f64,
+    /// The fraction of heads that are at the journal.
+    there: f64,
     /// The places of the others.
     order: Order,
 }
@@ -68,6 +78,12 @@ struct Entries {
     at_disk: f64,
     /// The probability that it waits for another access.
     behind: f64,
+    /// The probability that an idle disk whose head is at the data gets it.
+    taking: f64,
+    /// The mean number of its disks whose heads were not at the journal.
+    moved: f64,
+    /// The part of the time for which all lanes are in use.
+    all: f64,
 }
 
 /// What is over, in the mean, of an entry that is in service: (1 - c²) / 2 of its time. The
@@ -93,6 +109,9 @@ impl Entries {
             service: f64::midpoint(self.service, to.service),
             at_disk: f64::midpoint(self.at_disk, to.at_disk),
             behind: f64::midpoint(self.behind, to.behind),
+            taking: f64::midpoint(self.taking, to.taking),
+            moved: f64::midpoint(self.moved, to.moved),
+            all: f64::midpoint(self.all, to.all),
         }
     }
 }
@@ -106,9 +125,9 @@ impl Stream {
     /// The entries of writes that share them so.
     fn shared_by(&self, shared: Shared, drive: &Drive, load: Load) -> Entries {
         let writes = shared.writes.min(self.most);
-        let Load { disks, queue, entries, order, .. } = load;
-        let chosen = Choice { disks, copies: self.copies, queue, entries }.chosen();
-        let seek = drive.seek_of_nearest(order, self.copies, chosen.equal, entries);
+        let Load { disks, queue, work, there, order, variation, .. } = load;
+        let chosen = Choice { disks, copies: self.copies, queue, entries: work, variation }.chosen();
+        let Nearest { seek, moved } = drive.nearest(order, self.copies, chosen.equal, there);
         let transfer = self.transfer.0 + self.transfer.1 * (writes - 1.0);
         let copies = f64::from(self.copies);
         // The last of several has the longest wait for its sectors.
@@ -123,6 +142,21 @@ impl Stream {
             service,
             at_disk: ahead + service,
             behind: chosen.busy,
+            taking: (moved / (chosen.equal * (1.0 - there)).max(1.0)).min(1.0),
+            moved,
+            all: shared.all,
         }
+    }
+
+    /// How much fuller the fullest lane is than all are in the mean, if so many entries are in
+    /// each.
+    ///
+    /// While a lane is free, the emptiest free one takes the next entry. While all are in use, it
+    /// is the one that is done first, after times that are exponential, and it takes what has come
+    /// meanwhile: both vary as much as their mean.
+    fn fullest(&self, entries: &Entries, in_lane: f64) -> f64 {
+        let lanes = NonZeroU32::new(self.lanes).unwrap_or(NonZeroU32::MIN);
+        let variation = entries.all * (2.0 / in_lane.max(2.0)).sqrt();
+        Distribution::normal(1.0, variation).map_or(1.0, |share| share.expected_maximum(lanes))
     }
 }

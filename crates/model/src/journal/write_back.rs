@@ -1,19 +1,16 @@
 //! Writes that are answered when an entry with them is durable, and go to their place later.
 //!
-//! Hosts and destages are two closed loads on the same disks. While a *batch* is destaged, as many
-//! destages are under way as the array allows, or as are left of it, and entries wait behind their
-//! accesses. What hosts ask for then, and what is destaged, says which of three states it is:
-//!
-//! - Hosts ask for more. Batches are as large as they may be, and hosts are slowed down to the pace
-//!   of destages; what waits then goes out together.
-//! - Hosts ask for less. A batch ends, and disks have only entries until a quarter of the stream is
-//!   in use again.
-//! - Hosts ask for less than large batches destage, and more than small ones do, which are sorted
-//!   less: batches become as large as makes both equal.
+//! Hosts and destages are two closed loads on the same disks. For each number of destages under
+//! way, a fixed point says how fast they are, and what hosts would stage beside them: entries wait
+//! behind the destages' accesses. How many are under way follows from what is staged, which
+//! [`cycle`](super::cycle) follows over time. The more of it there is, the nearer are the places of
+//! two destages in a row.
 
+use super::cycle::{Passed, QUARTER, Rates, Stage};
 use super::drive::Order;
 use super::lanes::Shared;
-use super::write_through::{Found, Other, Writes, fixed_point};
+use super::own::{Begun, Writes};
+use super::write_through::{Found, Other, fixed_point};
 use super::{Drive, Entries, Load, Stream};
 use crate::fork_join::{Measures, NetworkError};
 
@@ -31,22 +28,15 @@ pub struct Staging {
     pub think: f64,
 }
 
-/// The largest part of the stream that a batch destages. The next one begins when half of it is
-/// done; hosts may write 3/8 of the stream during a whole batch: an eighth of that at once, and the
-/// rest evenly.
-const LARGEST: f64 = 2.0 * 0.375 * (1.0 + 7.0 * 0.5) / 8.0;
-/// A batch begins when this part of the stream is in use.
-const QUARTER: f64 = 0.25;
-/// The smallest one while there is always one. The oldest entry that is in use
-/// was staged just after a batch began: half a batch waited for the next one, and a whole one was
-/// destaged before the last of the entry.
-const SMALLEST: f64 = QUARTER / 1.5;
 /// What waits for room goes out together if there is room for this part of the stream.
 const WORTH: f64 = 1.0 / 64.0;
 /// The number of rounds: each moves half way.
-const ROUNDS: usize = 24;
-/// Halvings of the interval of the batch's size.
-const HALVINGS: usize = 6;
+const ROUNDS: usize = 12;
+/// The rounds in which the number of destages of a sweep is found.
+const SWEEPS: usize = 3;
+/// Between 1 and the most, the numbers of destages under way for which rates are computed grow by
+/// this.
+const FINE: f64 = 1.6;
 
 /// The means of an array that writes back. `destages` are its destages: their processes are those
 /// that are under way.
@@ -59,32 +49,30 @@ pub fn write_back(
     destages: &Writes,
     staging: &Staging,
 ) -> Result<Measures, NetworkError> {
-    let together = f64::from(staging.processes).min(staging.holds.1 * WORTH).min(staging.stream.most);
-    let batch = |size, together| Batch::of((drive, records, destages), staging, (size, together));
-    let large = batch(LARGEST, None)?;
-    let (throughput, utilization, measures) = if large.asked >= large.destaged() {
-        // Hosts are slowed down to the pace of destages.
-        let slowed = batch(LARGEST, Some(together))?;
-        (slowed.destaged().min(slowed.asked.max(large.destaged())), slowed.busy(), slowed.found.measures)
-    } else {
-        let small = batch(QUARTER, None)?;
-        if small.asked < small.destaged() {
-            // A batch is under way for the part of the time in which it destages what is written.
-            let idle = Idle::of(drive, staging, destages.disks);
-            let part = (idle.rate / (small.destaged() - small.asked + idle.rate)).min(1.0);
-            let mean = |batch: f64, idle: f64| part * batch + (1.0 - part) * idle;
-            (mean(small.asked, idle.rate), mean(small.busy(), idle.busy), small.found.measures)
-        } else {
-            // Batches are as large as they must be to destage what hosts write.
-            let (mut low, mut high, mut found) = (SMALLEST, LARGEST, small);
-            for _ in 0..HALVINGS {
-                let middle = (low * high).sqrt();
-                found = batch(middle, None)?;
-                if found.asked < found.destaged() { high = middle } else { low = middle }
-            }
-            (found.destaged().min(found.asked), found.busy(), found.found.measures)
+    let idle = Idle::of(drive, staging, destages.disks);
+    let (mut passed, mut found) = (Passed { in_sweep: staging.holds.1 / 4.0, ..Passed::default() }, None);
+    for _ in 0..SWEEPS {
+        let mut rates = vec![idle.rates(staging)];
+        let at = |under_way, pace| {
+            let places = Begun::InOrder(passed.in_sweep);
+            Batch::of((drive, records, destages), staging, (under_way, places), pace)
+        };
+        for under_way in numbers(destages.processes) {
+            let batch = if under_way < destages.processes {
+                // The rest of a batch: nobody is slowed down then.
+                at(under_way, Pace::Free)?
+            } else {
+                at_most(at, under_way)?
+            };
+            rates.push(batch.rates(staging));
+            found = Some(batch.found);
         }
-    };
+        let in_sweep = passed.in_sweep;
+        passed = Stage { rates, phases: destages.phases.len() }.passed();
+        passed.in_sweep = f64::midpoint(passed.in_sweep, in_sweep);
+    }
+    let (throughput, utilization) = (passed.staged * 1e3, passed.busy);
+    let measures = found.map_or_else(Measures::default, |found| found.measures);
     let response = f64::from(staging.processes) / throughput * 1e3 - staging.think;
     Ok(Measures {
         processes: staging.processes,
@@ -96,10 +84,29 @@ pub fn write_back(
     })
 }
 
+/// The most destages: hosts may be slowed down to their pace.
+fn at_most(at: impl Fn(u32, Pace) -> Result<Batch, NetworkError>, most: u32) -> Result<Batch, NetworkError> {
+    let batch = at(most, Pace::AsDestaged)?;
+    if batch.asked < batch.destaged() {
+        return Ok(batch);
+    }
+    Ok(Batch { asked: batch.asked, ..at(most, Pace::Together)? })
+}
+
+/// 1 to `most`, with gaps that grow.
+fn numbers(most: u32) -> Vec<u32> {
+    let mut numbers = vec![1_u32];
+    while let Some(last) = numbers.last().copied().filter(|last| *last < most) {
+        numbers.push(((f64::from(last) * FINE).round() as u32).clamp(last + 1, most));
+    }
+    numbers
+}
+
 /// Disks with entries alone.
 struct Idle {
     rate: f64,
     busy: f64,
+    entries: Entries,
 }
 
 impl Idle {
@@ -118,56 +125,84 @@ impl Idle {
                 queue: begun * entries.at_disk,
                 served: entries.service,
                 over: entries.service / 2.0,
-                entries: 1.0,
+                variation: 1.0 / 3.0,
+                work: 1.0,
+                there: 1.0,
                 order: Order::Random,
             };
         }
-        Idle { rate, busy: load.busy }
+        Idle { rate, busy: load.busy, entries }
+    }
+
+    fn rates(&self, staging: &Staging) -> Rates {
+        Rates { asked: self.rate / 1e3, busy: self.busy, ..staging.rates(&self.entries) }
     }
 }
 
-/// Disks with destages and entries.
+impl Staging {
+    /// What such entries take of the stream and its lanes.
+    fn rates(&self, entries: &Entries) -> Rates {
+        let ((alone, payload), lanes) = (self.holds, f64::from(self.stream.lanes));
+        let takes = 1.0 / payload + (1.0 / alone - 1.0 / payload) / entries.writes.max(1.0);
+        let in_lane = QUARTER / (takes * entries.writes * lanes);
+        Rates { takes, fullest: self.stream.fullest(entries, in_lane), ..Rates::default() }
+    }
+}
+
+/// How fast hosts stage what they ask for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pace {
+    Free,
+    /// Not faster than is destaged.
+    AsDestaged,
+    /// They are slowed down to that: what waits goes out together.
+    Together,
+}
+
+/// Disks with so many destages under way, and entries.
 struct Batch {
+    under_way: u32,
     found: Found,
-    /// What hosts would write, a second.
+    /// What hosts would write, a second, and their entries.
     asked: f64,
+    entries: Entries,
 }
 
 impl Batch {
-    /// A batch of this part of the stream. `together` is the number of writes of an entry if hosts
-    /// are slowed down to the pace of destages; otherwise as many share one as come.
+    /// `under_way` destages, which begin at these places.
     fn of(
         (drive, records, destages): (&Drive, &Stream, &Writes),
         staging: &Staging,
-        (size, together): (f64, Option<f64>),
+        (under_way, places): (u32, Begun),
+        pace: Pace,
     ) -> Result<Batch, NetworkError> {
-        let Staging { stream, holds, processes, think } = staging;
+        let Staging { stream, processes, think, holds } = staging;
         let disks = f64::from(destages.disks);
-        let (mut rate, mut other) = (0.0, Other::default());
-        let mut entries =
-            stream.entries(drive, 0.0, Load { disks: destages.disks, ..Load::default() }, Entries::default());
-        let (mut asked, mut found) = (0.0, Found::default());
+        let together = f64::from(*processes).min(holds.1 * WORTH).min(stream.most);
+        let destages = Writes { processes: under_way, ..destages.clone() };
+        let (mut rate, mut other, mut asked, mut near) = (0.0, Other::default(), 0.0, None);
+        let mut found = Found::default();
+        let mut load = Load { disks: destages.disks, ..Load::default() };
+        let mut entries = stream.entries(drive, 0.0, load, Entries::default());
         for _ in 0..ROUNDS {
-            let held = 1.0 / (1.0 / holds.1 + (1.0 / holds.0 - 1.0 / holds.1) / entries.writes);
-            let batch = held * size;
-            // When half of a batch is done, that half may be all that is left and under way.
-            let most = f64::from(destages.processes).min(batch);
-            let under_way = most.min(f64::midpoint(batch / 2.0, most)).max(1.0);
-            let order = Order::Sweep((under_way / batch).min(1.0));
-            let destages = Writes { processes: under_way.round() as u32, ..destages.clone() };
-            found = fixed_point(drive, records, &destages, order, other)?;
+            found = fixed_point(drive, records, &destages, places, (other, near))?;
+            near = Some(found);
+            load = found.load;
             let of_others = rate / 1e3 * f64::from(processes - 1) / f64::from(*processes);
-            entries = entries.half_way(match together {
-                Some(writes) => stream.shared_by(Shared { writes, wait: 0.0 }, drive, found.load),
-                None => stream.entries(drive, of_others, found.load, entries),
+            entries = entries.half_way(match pace {
+                Pace::Together => {
+                    stream.shared_by(Shared { writes: together, ..Shared::default() }, drive, load)
+                }
+                _ => stream.entries(drive, of_others, load, entries),
             });
             let free = f64::from(*processes) / (entries.delay + think) * 1e3;
             asked = f64::midpoint(asked, free * (1.0 - found.still));
-            rate = f64::midpoint(rate, asked.min(found.measures.throughput));
+            let most = if pace == Pace::Free { f64::INFINITY } else { found.measures.throughput };
+            rate = f64::midpoint(rate, asked.min(most));
             let begun = rate / 1e3 * f64::from(stream.copies) / entries.writes / disks;
             other = Other { beside: entries.beside(begun), queue: begun * entries.at_disk };
         }
-        Ok(Batch { found, asked })
+        Ok(Batch { under_way, found, asked, entries })
     }
 
     /// What is destaged, a second.
@@ -175,7 +210,13 @@ impl Batch {
         self.found.measures.throughput
     }
 
-    fn busy(&self) -> f64 {
-        self.found.load.busy
+    fn rates(&self, staging: &Staging) -> Rates {
+        Rates {
+            under_way: self.under_way.into(),
+            destaged: self.destaged() / 1e3,
+            asked: self.asked / 1e3,
+            busy: self.found.load.busy,
+            ..staging.rates(&self.entries)
+        }
     }
 }

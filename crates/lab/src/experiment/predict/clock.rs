@@ -154,12 +154,15 @@ impl Clock<'_> {
                 let modify = self.service(Work::Modify, blocks)?;
                 mixed(&write, &modify, (all, together), f64::from(part) / 100.0)
             }
-            (Doing::Rewrite | Doing::RewriteLater, Some(write)) => {
+            (Doing::Rewrite | Doing::RewriteLater | Doing::PartlyRewriteLater(_), Some(write)) => {
                 let read = self.service(Work::Read, blocks)?;
                 let accesses = Accesses { read: &read, write: &write, disks: positive(self.disks) };
-                let [_, phase] = match doing {
-                    Doing::Rewrite => accesses.rewrite(all, together),
-                    _ => accesses.rewrite_later(all, together),
+                let phase = match doing {
+                    Doing::Rewrite => accesses.rewrite(all, together)[1],
+                    Doing::PartlyRewriteLater(part) => {
+                        accesses.partly_rewritten_later(all, together, f64::from(part) / 100.0)
+                    }
+                    _ => accesses.rewrite_later(all, together)[1],
                 };
                 let rest = phase.undisturbed.map_or(phase.service, |times| times.service);
                 let told = of(&write);

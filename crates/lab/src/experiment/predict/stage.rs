@@ -11,6 +11,8 @@ pub(super) enum Doing {
     Rewrite,
     /// The same, after an entry of the journal.
     RewriteLater,
+    /// Some disks do that, and others write elsewhere; this fraction of them, in hundredths.
+    PartlyRewriteLater(u32),
     Modify,
     /// Some disks only write; this fraction of them, in hundredths, reads and writes in one access.
     Mixed(u32),

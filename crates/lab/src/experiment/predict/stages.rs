@@ -168,6 +168,7 @@ impl Stages {
             () if modified == count => Doing::Modify,
             () if modified > 0 => Doing::Mixed((modified * 100 / count) as u32),
             () if again == count && is_recorded => Doing::RewriteLater,
+            () if again > 0 && is_recorded => Doing::PartlyRewriteLater((again * 100 / count) as u32),
             () if again == count => Doing::Rewrite,
             () => Doing::Write,
         };
@@ -212,8 +213,7 @@ impl Timed {
     /// The number of disks that a request needs: those whose sectors it reads and then writes count
     /// once.
     pub(super) fn needed(&self) -> f64 {
-        let once = self.phases.iter().filter(|phase| phase.undisturbed.is_none());
-        once.map(|phase| phase.visits * f64::from(phase.siblings)).sum()
+        self.phases.iter().map(|phase| phase.visits * (f64::from(phase.siblings) - phase.again())).sum()
     }
 
     /// The disk time of a request in milliseconds, summed over all disks.

@@ -23,6 +23,23 @@ fn what_others_call_it_is_answered_with_our_name_and_capitals_are_no_mistake() {
     assert!(created.contains("parity-logging"), "{created}");
 }
 
+#[test]
+fn organizations_that_are_simulated_only_are_neither_created_nor_drawn() {
+    let bench = Workbench::new();
+    for rival in ["lraid-x4", "log-structured", "distorted-mirrors", "Doubly-Distorted-Mirrors"] {
+        let told = format!("{} is simulated only", rival.to_lowercase());
+        for command in [
+            format!("create -o {rival} --size 64MiB a b c d e f"),
+            format!("up -o {rival} --size 64MiB a b c d e f"),
+            format!("layout -o {rival}"),
+            format!("explain write 0 4KiB -o {rival}"),
+        ] {
+            let line = bench.refuse(&command, 2);
+            assert!(line.contains(&told), "{command}: {line}");
+        }
+    }
+}
+
 /// Regression test: messages of serde, toml and the standard library were shown.
 #[test]
 fn a_bad_value_in_a_file_is_answered_with_what_to_write() {

@@ -237,11 +237,24 @@ impl Drive {
         places: impl Iterator<Item = u64>,
     ) -> (Served, u64) {
         let Served { done: then, parts, .. } = self.serve(now, Way::Read, block, blocks);
-        let departure = self.departure(then);
+        let (written, place) = self.write_nearest(then, blocks, places);
+        (Served { parts: parts + written.parts, ..written }, place)
+    }
+
+    /// Writes blocks to that of `places` which passes first. Returns the place.
+    ///
+    /// # Panics
+    /// If `places` is empty.
+    pub fn write_nearest(
+        &mut self,
+        now: Instant,
+        blocks: u64,
+        places: impl Iterator<Item = u64>,
+    ) -> (Served, u64) {
+        let departure = self.departure(now);
         let nearest = places.min_by_key(|place| self.positioning(departure, Way::Write, (*place, blocks)));
         let place = nearest.expect("there is a place to write to");
-        let written = self.serve(then, Way::Write, place, blocks);
-        (Served { parts: parts + written.parts, ..written }, place)
+        (self.serve(now, Way::Write, place, blocks), place)
     }
 
     fn read(&mut self, now: Instant, block: u64, blocks: u64) -> Served {

@@ -49,6 +49,8 @@ pub struct Figures {
     pub incidents: Vec<IncidentFigures>,
     /// Rebuilds.
     pub rebuilds: Vec<RebuildFigures>,
+    /// What organizations that are simulated only have counted.
+    pub measured: Vec<MeasuredFigure>,
     /// The result of a search over several runs.
     pub control: Option<ControlFigures>,
     /// The history over time, if requested.
@@ -187,6 +189,17 @@ pub struct RebuildFigures {
     pub slot: u16,
     /// The duration; null if the rebuild did not finish.
     pub took_seconds: Option<f64>,
+}
+
+/// A measurement of an organization that is simulated only.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MeasuredFigure {
+    /// The array.
+    pub array: usize,
+    /// What is measured.
+    pub what: &'static str,
+    /// Its value.
+    pub value: f64,
 }
 
 /// The result of a search.
@@ -391,6 +404,7 @@ impl Figures {
             lost: report.lost,
             incidents: incidents(&outcome.happened),
             rebuilds: rebuilds(&outcome.happened),
+            measured: measured(&outcome.happened),
             control: outcome.found.as_ref().map(ControlFigures::of),
             history: history.then(|| HistoryFigures::of(report)),
         }
@@ -411,6 +425,15 @@ impl PathFigures {
 fn incidents(happened: &Happened) -> Vec<IncidentFigures> {
     let incidents = happened.incidents.iter().cloned();
     incidents.map(|(seconds, array, what)| IncidentFigures { seconds, array, what }).collect()
+}
+
+fn measured(happened: &Happened) -> Vec<MeasuredFigure> {
+    let figure = |(array, what, value): &(usize, &'static str, f64)| MeasuredFigure {
+        array: *array,
+        what,
+        value: *value,
+    };
+    happened.measured.iter().map(figure).collect()
 }
 
 fn rebuilds(happened: &Happened) -> Vec<RebuildFigures> {

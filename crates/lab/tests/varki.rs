@@ -141,8 +141,8 @@ fn three_groups_of_seven_and_one_hold_21_drives_of_data() {
     let settings: Vec<String> = settings.map(str::to_owned).into();
     let path = Path::new("varki.toml");
     let experiment = Experiment::parse(path, COMMON, &settings).unwrap();
-    let geometry = experiment.points().unwrap()[0].setup.prepare(path).unwrap().geometry;
-    let drives = geometry.capacity().get() as f64 * 512.0 / 1.05e9;
+    let prepared = experiment.points().unwrap()[0].setup.prepare(path).unwrap();
+    let drives = prepared.geometry().unwrap().capacity().get() as f64 * 512.0 / 1.05e9;
     assert!((20.5..21.1).contains(&drives), "{drives}");
 }
 

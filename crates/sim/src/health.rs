@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use parlour_array::{AdminError, Event, Repair};
+use parlour_array::record::Recorded;
+use parlour_array::{AdminError, Array, Event, Repair};
 use parlour_units::{Duration, Instant, Slot};
 
 use crate::member::{Member, TooShort};
@@ -54,6 +55,9 @@ pub enum HealthError {
     /// The drive is too short for its member.
     #[error(transparent)]
     TooShort(#[from] TooShort),
+    /// Members of rivals do not fail.
+    #[error("'{0}' is simulated only while all its members are there")]
+    Rival(String),
 }
 
 /// An event to be reported.
@@ -155,11 +159,16 @@ impl Deed {
             Deed::Die(slot) => return die(volume, slot),
             Deed::Replace(slot, drive) => return add(volume, now, Some(slot), *drive),
             Deed::Spare(drive) => return add(volume, now, None, *drive),
-            Deed::Fail(slot) => volume.array.fail(now, slot),
-            Deed::Scrub(repair) => volume.array.scrub(now, repair),
+            Deed::Fail(slot) => array(volume)?.fail(now, slot),
+            Deed::Scrub(repair) => array(volume)?.scrub(now, repair),
         };
         done.map_err(|source| refused(volume, source))
     }
+}
+
+fn array(volume: &mut Volume) -> Result<&mut Recorded, HealthError> {
+    let Volume { name, controller, .. } = volume;
+    controller.recorded_mut().ok_or_else(|| HealthError::Rival(name.clone()))
 }
 
 fn refused(volume: &Volume, source: AdminError) -> HealthError {
@@ -167,13 +176,13 @@ fn refused(volume: &Volume, source: AdminError) -> HealthError {
 }
 
 /// The number of the drive in a slot.
-fn drive_in(volume: &Volume, slot: Slot) -> Option<usize> {
-    let members = volume.array().status().members;
+fn drive_in(array: &Array, slot: Slot) -> Option<usize> {
+    let members = array.status().members;
     members.get(slot.as_usize())?.member.map(usize::from)
 }
 
 fn die(volume: &mut Volume, slot: Slot) -> Result<(), HealthError> {
-    let Some(number) = drive_in(volume, slot) else {
+    let Some(number) = drive_in(array(volume)?.get(), slot) else {
         return Err(HealthError::NoDrive { array: volume.name.clone(), slot });
     };
     volume.members[number].die();
@@ -182,6 +191,7 @@ fn die(volume: &mut Volume, slot: Slot) -> Result<(), HealthError> {
 
 /// Adds a drive, to a slot or as a spare.
 fn add(volume: &mut Volume, now: Instant, slot: Option<Slot>, mut drive: Member) -> Result<(), HealthError> {
+    array(volume)?;
     let number = volume.members.len();
     let first = slot.and_then(|slot| volume.members.get(slot.as_usize()));
     if let Some(string) = first.and_then(Member::string).filter(|_| drive.string().is_none()) {
@@ -191,8 +201,8 @@ fn add(volume: &mut Volume, now: Instant, slot: Option<Slot>, mut drive: Member)
     drive.join(&volume.name, volume.joined, length)?;
     volume.joined += 1;
     let named = match slot {
-        Some(slot) => volume.array.replace(now, slot, drive.info()),
-        None => volume.array.add_spare(now, drive.info()),
+        Some(slot) => array(volume)?.replace(now, slot, drive.info()),
+        None => array(volume)?.add_spare(now, drive.info()),
     };
     match named {
         Ok(named) => {

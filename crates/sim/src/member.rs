@@ -1,6 +1,6 @@
 //! A member: a drive, its queue, and the array's metadata on it.
 
-use parlour_array::{Action, Class, Effect, EffectId, Geometry, MemberInfo};
+use parlour_array::{Action, Class, Effect, Geometry, MemberInfo};
 use parlour_drive::angle::Angle;
 use parlour_drive::description::{Description, DescriptionError};
 use parlour_drive::drive::{Drive, Served};
@@ -66,7 +66,7 @@ pub(crate) struct Serving {
     /// When the drive itself is done with it.
     done: Instant,
     pub(crate) effect: Effect,
-    /// The position that the drive chose for a floating write.
+    /// The place that the drive chose for a write.
     pub(crate) placed: Option<Sector>,
 }
 
@@ -249,17 +249,17 @@ impl Member {
         self.dead
     }
 
-    /// Takes an effect for this member. Returns its next event, if it is served at once.
-    /// `positions` are the free positions for a floating write.
-    pub(crate) fn take<S: Iterator<Item = Sector>>(
+    /// Takes an effect for this member. Returns its next event, if it is served at once. `places`
+    /// are where an effect may write with the arm over this cylinder, if the drive is to choose.
+    pub(crate) fn take(
         &mut self,
         now: Instant,
         effect: Effect,
         bus: Option<&mut Line>,
-        positions: impl FnOnce(EffectId) -> S,
+        places: impl FnOnce(&Effect, u32) -> Vec<Sector>,
     ) -> Option<Begun> {
         if let Some(unit) = self.free_unit(now, effect) {
-            return Some(self.serve(now, unit, effect, bus, positions));
+            return Some(self.serve(now, unit, effect, bus, places));
         }
         let cylinder = match &self.server {
             Server::Mechanical(drive) if self.queue.looks_at_cylinders() => {
@@ -324,16 +324,16 @@ impl Member {
 
     /// A free unit takes the next access from the queue, if there is one. Returns the access's next
     /// event.
-    pub(crate) fn go_on<S: Iterator<Item = Sector>>(
+    pub(crate) fn go_on(
         &mut self,
         now: Instant,
         unit: u16,
         bus: Option<&mut Line>,
-        positions: impl FnOnce(EffectId) -> S,
+        places: impl FnOnce(&Effect, u32) -> Vec<Sector>,
     ) -> Option<Begun> {
         let waiting = self.next(now)?;
         self.tally.queued = self.tally.queued + now.since(waiting.since);
-        Some(self.serve(now, unit.into(), waiting.access, bus, positions))
+        Some(self.serve(now, unit.into(), waiting.access, bus, places))
     }
 
     /// The data that a unit has read may cross the bus from now on. Returns when it has.
@@ -365,20 +365,20 @@ impl Member {
         }
     }
 
-    fn serve<S: Iterator<Item = Sector>>(
+    fn serve(
         &mut self,
         now: Instant,
         unit: usize,
         effect: Effect,
         bus: Option<&mut Line>,
-        positions: impl FnOnce(EffectId) -> S,
+        places: impl FnOnce(&Effect, u32) -> Vec<Sector>,
     ) -> Begun {
-        let positions = || positions(effect.id).map(Sector::get);
+        let places = |cylinder| places(&effect, cylinder);
         let (mut at, mut crosses) = (None, false);
         let (done, placed) = match (bus, effect.action) {
             _ if self.dead => (now, None),
             (Some(bus), Action::Read { length, .. }) => {
-                let (done, _) = self.work(now, effect, positions);
+                let (done, _) = self.work(now, effect, places);
                 // As late as possible, so that the bus transfer ends together with the drive's
                 // work.
                 let early = done.since(now).nanoseconds().saturating_sub(bus.bus.time(length).nanoseconds());
@@ -389,27 +389,31 @@ impl Member {
                 // Written data crosses the bus before the drive begins. In a read-modify-write, the
                 // old data crosses in the other direction.
                 let (from, crossed) = bus.carry(now, crossing(action));
-                let (done, placed) = self.work(from, effect, positions);
+                let (done, placed) = self.work(from, effect, places);
                 (done.max(crossed), placed)
             }
-            _ => self.work(now, effect, positions),
+            _ => self.work(now, effect, places),
         };
         self.serving[unit] = Some(Serving { since: now, done, effect, placed });
         Begun { unit: unit as u16, at: at.unwrap_or(done), crosses }
     }
 
-    /// When the drive completes an access that it begins now, and the position of a floating write.
-    fn work<S: Iterator<Item = u64>>(
+    /// When the drive completes an access that it begins now, and the place that it chose.
+    fn work(
         &mut self,
         now: Instant,
         effect: Effect,
-        positions: impl FnOnce() -> S,
+        places: impl FnOnce(u32) -> Vec<Sector>,
     ) -> (Instant, Option<Sector>) {
         match &mut self.server {
             Server::Mechanical(drive) => {
-                serve_mechanically(drive, now, effect.action, &mut self.tally.parts, positions)
+                serve_mechanically(drive, now, effect.action, &mut self.tally.parts, places)
             }
-            Server::Flat(flat) => (serve_flatly(flat, now, effect.action), None),
+            Server::Flat(flat) => {
+                let may_choose = matches!(effect.action, Action::Write { .. });
+                let placed = may_choose.then(|| places(0).into_iter().next()).flatten();
+                (serve_flatly(flat, now, effect.action), placed)
+            }
         }
     }
 }
@@ -434,26 +438,36 @@ fn blocks(effect: Effect) -> (u64, u64) {
     (at.get(), length.get())
 }
 
-/// When an access is done, and the position of a floating write.
-fn serve_mechanically<S: Iterator<Item = u64>>(
+/// When an access is done, and the place that the drive chose.
+fn serve_mechanically(
     drive: &mut Drive,
     now: Instant,
     action: Action,
     spent: &mut Parts,
-    positions: impl FnOnce() -> S,
+    places: impl FnOnce(u32) -> Vec<Sector>,
 ) -> (Instant, Option<Sector>) {
+    let cylinder = drive.arm().cylinder;
     let mut placed = None;
     let (served, durable) = match action {
         Action::Read { at, length, .. } => (drive.serve(now, Way::Read, at.get(), length.get()), false),
         Action::Write { at, length, durable, .. } => {
-            (drive.serve(now, Way::Write, at.get(), length.get()), durable)
+            let places = places(cylinder);
+            if places.is_empty() {
+                (drive.serve(now, Way::Write, at.get(), length.get()), durable)
+            } else {
+                let places = places.into_iter().map(Sector::get);
+                let (served, place) = drive.write_nearest(now, length.get(), places);
+                placed = Some(Sector::new(place));
+                (served, durable)
+            }
         }
         Action::Zero { at, length, .. } => (drive.serve(now, Way::Write, at.get(), length.get()), false),
         Action::ReadModifyWrite { at, length, durable, .. } => {
             (drive.modify(now, at.get(), length.get()), durable)
         }
         Action::Float { at, length, durable, .. } => {
-            let (served, place) = drive.float(now, at.get(), length.get(), positions());
+            let places = places(cylinder).into_iter().map(Sector::get);
+            let (served, place) = drive.float(now, at.get(), length.get(), places);
             placed = Some(Sector::new(place));
             (served, durable)
         }
@@ -487,8 +501,8 @@ mod tests {
 
     use super::*;
 
-    fn no_positions(_: EffectId) -> std::iter::Empty<Sector> {
-        std::iter::empty()
+    fn nowhere(_: &Effect, _: u32) -> Vec<Sector> {
+        Vec::new()
     }
 
     fn member(name: &str) -> Member {
@@ -514,7 +528,7 @@ mod tests {
                 Instant::ZERO,
                 write(1, Class::Foreground, durable),
                 None,
-                no_positions,
+                nowhere,
             );
             begun.expect("it is idle").at.since(Instant::ZERO)
         };
@@ -531,8 +545,8 @@ mod tests {
     /// A member whose arm waits where it has read what `write` writes, while another access waits.
     fn held() -> (Member, Instant, u32, Instant) {
         let mut member = member("ibm-0661");
-        let begun = member.take(Instant::ZERO, read(1, 600_000), None, no_positions).expect("it is idle");
-        assert!(member.take(Instant::ZERO, read(2, 0), None, no_positions).is_none());
+        let begun = member.take(Instant::ZERO, read(1, 600_000), None, nowhere).expect("it is idle");
+        assert!(member.take(Instant::ZERO, read(2, 0), None, nowhere).is_none());
         let done = member.done(begun.at, begun.unit);
         let (number, until) = member.hold(begun.at, done.effect).expect("it has platters");
         (member, begun.at, number, until)
@@ -542,22 +556,22 @@ mod tests {
     fn what_an_arm_waits_for_comes_before_what_waits_and_takes_a_turn() {
         let (mut member, read, number, until) = held();
         let shortly = read + Duration::from_micros(300);
-        let begun = member.take(shortly, write(3, Class::Foreground, false), None, no_positions);
+        let begun = member.take(shortly, write(3, Class::Foreground, false), None, nowhere);
         let begun = begun.expect("the arm waits for it");
         assert!(begun.at <= until, "a turn after it was read: {:?}, {until:?}", begun.at);
         assert_eq!(member.done(begun.at, begun.unit).effect.id.get(), 3);
         assert!(!member.let_go(until, number), "it waits no more");
         assert_eq!(member.tally().busy, begun.at.since(Instant::ZERO), "an arm that waits is busy");
-        assert!(member.go_on(begun.at, 0, None, no_positions).is_some());
+        assert!(member.go_on(begun.at, 0, None, nowhere).is_some());
     }
 
     #[test]
     fn an_arm_does_not_wait_longer_than_a_turn() {
         let (mut member, read, number, until) = held();
         assert_eq!(until.since(read), Duration::from_micros(13_900));
-        assert!(member.take(read, read_elsewhere(), None, no_positions).is_none(), "others wait");
+        assert!(member.take(read, read_elsewhere(), None, nowhere).is_none(), "others wait");
         assert!(member.let_go(until, number));
-        let next = member.go_on(until, 0, None, no_positions).expect("two wait");
+        let next = member.go_on(until, 0, None, nowhere).expect("two wait");
         assert_eq!(member.done(next.at, next.unit).effect.id.get(), 2);
     }
 
@@ -568,15 +582,12 @@ mod tests {
     #[test]
     fn people_come_first_where_that_is_wanted() {
         let next = |mut member: Member| {
-            let begun = member
-                .take(Instant::ZERO, write(1, Class::Log, false), None, no_positions)
-                .expect("it is idle");
-            assert!(member.take(Instant::ZERO, write(2, Class::Log, false), None, no_positions).is_none());
-            assert!(
-                member.take(Instant::ZERO, write(3, Class::Foreground, false), None, no_positions).is_none()
-            );
+            let begun =
+                member.take(Instant::ZERO, write(1, Class::Log, false), None, nowhere).expect("it is idle");
+            assert!(member.take(Instant::ZERO, write(2, Class::Log, false), None, nowhere).is_none());
+            assert!(member.take(Instant::ZERO, write(3, Class::Foreground, false), None, nowhere).is_none());
             member.done(begun.at, begun.unit);
-            let then = member.go_on(begun.at, begun.unit, None, no_positions).expect("others wait");
+            let then = member.go_on(begun.at, begun.unit, None, nowhere).expect("others wait");
             member.done(then.at, then.unit).effect.id.get()
         };
         assert_eq!(next(member("ibm-0661")), 2);

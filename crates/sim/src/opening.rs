@@ -6,6 +6,7 @@ use parlour_array::{
     Assembly, AssemblyError, Banks, Cylinder, Geometry, NewArray, SUPERBLOCK, Simulated, Tuning, create,
 };
 use parlour_drive::mechanics::Mechanics;
+use parlour_rivals::Rival;
 use parlour_units::{Sector, Sectors, Slot};
 
 use crate::identity::{Kind, identity};
@@ -49,6 +50,9 @@ pub enum OpeningError {
         /// The reason.
         source: AssemblyError,
     },
+    /// A rival is not stopped.
+    #[error("'{0}' is simulated only: it is not stopped and opened again")]
+    Rival(String),
     /// The array must be stopped first, and does not stop.
     #[error("array '{0}' does not stop: what it began is not done, and nothing happens any more")]
     Stuck(String),
@@ -135,7 +139,29 @@ fn with(new: &New<'_>, mut drives: Vec<Member>, sink: Option<Box<dyn Sink>>) -> 
         image.iter().for_each(|(at, bytes)| drive.metadata.write(*at, bytes));
     }
     let (array, members) = assemble(name, drives, 1, (tuning, simulated), sink)?;
-    Ok(Volume::new(name.to_owned(), (tuning, simulated), array, members))
+    Ok(Volume::new(name.to_owned(), (tuning, simulated), array.into(), members))
+}
+
+/// A rival on these drives, which are used up to `length`.
+///
+/// # Errors
+/// Drives are missing or too short.
+pub fn rival(
+    name: &str,
+    rival: Box<dyn Rival>,
+    length: Sectors,
+    mut drives: Vec<Member>,
+) -> Result<Volume, OpeningError> {
+    let slots = rival.members();
+    if drives.len() != usize::from(slots) {
+        let array = name.to_owned();
+        return Err(OpeningError::Drives { array, slots, drives: drives.len() });
+    }
+    for (number, drive) in drives.iter_mut().enumerate() {
+        drive.join(name, number, length)?;
+    }
+    let settings = (Tuning::default(), Simulated::default());
+    Ok(Volume::new(name.to_owned(), settings, rival.into(), drives))
 }
 
 /// Opens the array on these drives. Returns the array, and the drives by their numbers in the

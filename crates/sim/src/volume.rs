@@ -2,24 +2,26 @@
 
 use parlour_array::record::{Recorded, Recording};
 use parlour_array::{Array, BufferId, Completion, Event, RequestError, Simulated, Tuning};
+use parlour_rivals::Rival;
 use parlour_units::{Sector, Sectors};
 
+use crate::controller::{Controller, Reserved};
 use crate::member::Member;
 use crate::together::Together;
 
-/// An array and its members.
+/// An array, or a rival, and its members.
 #[derive(Debug)]
 pub struct Volume {
     pub(crate) name: String,
-    pub(crate) array: Recorded,
+    pub(crate) controller: Controller,
     /// By the array's numbers.
     pub(crate) members: Vec<Member>,
     pub(crate) together: Together,
     /// Its first sector in the address space of hosts.
     pub(crate) first: Sector,
     capacity: Sectors,
-    /// By tag: the buffer of a request under way.
-    buffers: Vec<Option<BufferId>>,
+    /// By tag: the memory of a request under way.
+    buffers: Vec<Option<Reserved>>,
     pub(crate) settings: (Tuning, Simulated),
     /// The number of sessions, and of drives that were ever members. New identities are derived
     /// from these.
@@ -33,15 +35,15 @@ impl Volume {
     pub(crate) fn new(
         name: String,
         settings: (Tuning, Simulated),
-        array: Recorded,
+        controller: Controller,
         members: Vec<Member>,
     ) -> Volume {
         Volume {
-            capacity: array.get().geometry().capacity(),
+            capacity: controller.capacity(),
             settings,
             joined: members.len(),
             name,
-            array,
+            controller,
             members,
             together: Together::default(),
             first: Sector::ZERO,
@@ -57,15 +59,20 @@ impl Volume {
         &self.name
     }
 
-    /// The array.
-    pub fn array(&self) -> &Array {
-        self.array.get()
+    /// The array; none if it is a rival.
+    pub fn array(&self) -> Option<&Array> {
+        self.controller.array()
+    }
+
+    /// The rival; none if it is an array.
+    pub fn rival(&self) -> Option<&dyn Rival> {
+        self.controller.rival()
     }
 
     /// The calls between the array and its driver since it was opened, if they are
     /// [recorded](crate::opening::record).
     pub fn recording(&self) -> Option<&Recording> {
-        self.array.recording()
+        self.controller.recorded().and_then(Recorded::recording)
     }
 
     /// The drives, in the order of slots; then spares and replacements in the order of their
@@ -101,19 +108,22 @@ impl Volume {
         if index >= self.buffers.len() {
             self.buffers.resize(index + 1, None);
         }
-        self.buffers[index] = self.array.reserve(length);
+        self.buffers[index] = self.controller.reserve(length);
         self.buffers[index].is_some()
     }
 
     /// The buffer of a part of a request.
     pub(crate) fn buffer(&self, tag: u64) -> Option<BufferId> {
-        self.buffers.get(tag as usize).copied().flatten()
+        match self.buffers.get(tag as usize).copied().flatten()? {
+            Reserved::Buffer(buffer) => Some(buffer),
+            Reserved::Nothing => None,
+        }
     }
 
     /// Releases the buffer of a part, if it has one.
     pub(crate) fn release(&mut self, tag: u64) {
         if let Some(buffer) = self.buffers.get_mut(tag as usize).and_then(Option::take) {
-            self.array.release(buffer);
+            self.controller.release(buffer);
         }
     }
 

@@ -8,8 +8,10 @@ use parlour_array::record::Recorded;
 use parlour_array::{
     Action, Class, Completion, Effect, Fault, LogStatus, Mode, Operation, Outcome, Request, RequestError, Tag,
 };
+use parlour_rivals::Rival;
 use parlour_units::{Instant, Sector, Sectors};
 
+use crate::controller::Controller;
 use crate::health::{Deed, Health, HealthError, Incident, Rebuild, What};
 use crate::member::{Begun, Member, Serving};
 use crate::opening::{OpeningError, assemble};
@@ -140,7 +142,22 @@ impl World {
 
     /// The parity logs of the volumes that have any.
     pub fn logs(&self) -> impl Iterator<Item = LogStatus> {
-        self.volumes.iter().filter_map(|volume| volume.array().log_status())
+        self.volumes.iter().filter_map(|volume| volume.array()?.log_status())
+    }
+
+    /// What rivals have counted since [`measure_rivals`](World::measure_rivals): the volume, a name
+    /// and a value.
+    pub fn measured(&self) -> impl Iterator<Item = (usize, &'static str, f64)> {
+        let rivals = self.volumes.iter().enumerate().filter_map(|(number, own)| Some((number, own.rival()?)));
+        rivals.flat_map(|(number, rival)| {
+            rival.measured().into_iter().map(move |(name, value)| (number, name, value))
+        })
+    }
+
+    /// Rivals count from now on.
+    pub fn measure_rivals(&mut self) {
+        let rivals = self.volumes.iter_mut().filter_map(|volume| volume.controller.rival_mut());
+        rivals.for_each(Rival::forget);
     }
 
     /// The drives of all volumes.
@@ -256,7 +273,7 @@ impl World {
         for Part { volume, at, length } in parts.iter().copied() {
             let buffer = self.volumes[volume].buffer(tag.0);
             let request = Request { tag, operation, at, length, buffer };
-            self.volumes[volume].array.submit(self.now, request);
+            self.volumes[volume].controller.submit(self.now, request);
             self.drain(volume);
         }
     }
@@ -269,7 +286,7 @@ impl World {
     /// The time of the next event without a new request.
     pub fn next_time(&self) -> Option<Instant> {
         let due = self.due.peek().map(|Reverse((at, ..))| Instant::from_nanoseconds(*at));
-        let timeouts = self.volumes.iter().filter_map(|volume| volume.array().poll_timeout());
+        let timeouts = self.volumes.iter().filter_map(|volume| volume.controller.poll_timeout());
         let timeout = timeouts.min().map(|timeout| timeout.max(self.now));
         let planned = self.health.next_time().map(|planned| planned.max(self.now));
         [due, timeout, planned].into_iter().flatten().min()
@@ -303,9 +320,9 @@ impl World {
             _ if self.health.next_time().is_some_and(|planned| planned <= time) => self.carry_out_planned(),
             _ => {
                 let is_due =
-                    |volume: &Volume| volume.array().poll_timeout().is_some_and(|timeout| timeout <= time);
+                    |volume: &Volume| volume.controller.poll_timeout().is_some_and(|timeout| timeout <= time);
                 if let Some(volume) = self.volumes.iter().position(is_due) {
-                    self.volumes[volume].array.handle_timeout(time);
+                    self.volumes[volume].controller.handle_timeout(time);
                     self.drain(volume);
                 }
             }
@@ -355,22 +372,26 @@ impl World {
     /// It cannot be stopped, or not be opened again.
     pub fn restart(&mut self, volume: usize) -> Result<(), OpeningError> {
         let now = self.now;
-        self.volumes[volume].array.stop(now);
+        let Some(array) = self.volumes[volume].controller.recorded_mut() else {
+            return Err(OpeningError::Rival(self.volumes[volume].name.clone()));
+        };
+        array.stop(now);
         self.drain(volume);
-        while self.volumes[volume].array().mode() != Mode::Stopped {
+        while self.volumes[volume].array().is_some_and(|array| array.mode() != Mode::Stopped) {
             let Some(next) = self.next_time() else {
                 return Err(OpeningError::Stuck(self.volumes[volume].name.clone()));
             };
             self.step(next);
         }
         let own = &mut self.volumes[volume];
-        let status = own.array().status();
+        let status = own.array().expect("it was stopped").status();
         let standing = status.slots().filter_map(|member| member.member).chain(status.spares.iter().copied());
         let mut members: Vec<Option<Member>> =
             std::mem::take(&mut own.members).into_iter().map(Some).collect();
         let drives = standing.filter_map(|number| members[usize::from(number)].take()).collect();
         own.sessions += 1;
-        (own.array, own.members) = assemble(&own.name, drives, own.sessions, own.settings, None)?;
+        let (array, members) = assemble(&own.name, drives, own.sessions, own.settings, None)?;
+        (own.controller, own.members) = (array.into(), members);
         self.drain(volume);
         Ok(())
     }
@@ -414,33 +435,18 @@ impl World {
 
     /// A unit of a member has completed its access: reports it to the array.
     fn finish(&mut self, volume: u16, member: u16, unit: u16) {
-        let Volume { array, members, together, .. } = &mut self.volumes[usize::from(volume)];
+        let Volume { controller, members, together, .. } = &mut self.volumes[usize::from(volume)];
         let drive = &mut members[usize::from(member)];
-        let Serving { effect, placed, .. } = drive.done(self.now, unit);
+        let serving = drive.done(self.now, unit);
+        let effect = serving.effect;
         together.end(effect.id.job(), member, self.now, members);
         let drive = &mut members[usize::from(member)];
-        let units = !matches!(effect.class, Class::Metadata | Class::Log);
-        let outcome = match effect.action {
-            _ if drive.is_dead() => Outcome::Failed(Fault::Gone),
-            Action::Float { .. } => placed.map_or(Outcome::Done, Outcome::Placed),
-            // Areas with units contain no metadata.
-            _ if units => {
-                debug_assert!(array.parts(effect.id).all(|part| part.metadata().is_none()));
-                Outcome::Done
-            }
-            Action::Read { at, .. } => read_metadata(array, drive, effect, at, &mut self.bytes),
-            Action::Write { at, .. } => write_metadata(array, drive, effect, at),
-            Action::Zero { at, length, .. } | Action::ReadModifyWrite { at, length, .. } => {
-                drive.metadata.forget(at, length);
-                Outcome::Done
-            }
-            _ => Outcome::Done,
-        };
+        let outcome = outcome(controller, drive, &serving, &mut self.bytes);
         let read = matches!((effect.action, &outcome), (Action::Read { .. }, Outcome::Done));
-        let holds = read && units && array.get().is_written_next(effect.id);
+        let holds = read && has_units(effect) && controller.is_written_next(effect.id);
         // Reported before the next access begins, because that may float, and depends on the
         // current positions of units.
-        array.complete(self.now, effect.id, outcome);
+        controller.complete(self.now, effect.id, outcome);
         match holds.then(|| drive.hold(self.now, effect)).flatten() {
             Some((number, until)) => self.expect(until, Next::LetGo { volume, member, number }),
             None => self.go_on(volume, member, unit),
@@ -449,10 +455,11 @@ impl World {
 
     /// A free unit of a member takes the next access from the queue.
     fn go_on(&mut self, volume: u16, member: u16, unit: u16) {
-        let Volume { array, members, .. } = &mut self.volumes[usize::from(volume)];
+        let Volume { controller, members, .. } = &mut self.volumes[usize::from(volume)];
         let drive = &mut members[usize::from(member)];
         let line = bus(&mut self.machine, drive);
-        if let Some(next) = drive.go_on(self.now, unit, line, |id| array.get().free_positions(id)) {
+        let places = |effect: &Effect, cylinder| controller.places(effect, cylinder);
+        if let Some(next) = drive.go_on(self.now, unit, line, places) {
             self.follow(next, volume, member);
         }
     }
@@ -471,20 +478,20 @@ impl World {
     /// Polls the array until it has nothing more to do. One pass is enough: the outcomes that are
     /// reported during it (completed computations, released memory) cause no further effects.
     pub(crate) fn drain(&mut self, volume: usize) {
-        while let Some(effect) = self.volumes[volume].array.poll_effect() {
+        while let Some(effect) = self.volumes[volume].controller.poll_effect() {
             self.begin(volume as u16, effect);
         }
-        while let Some(completion) = self.volumes[volume].array.poll_completion() {
+        while let Some(completion) = self.volumes[volume].controller.poll_completion() {
             self.volumes[volume].answered(&completion);
             self.part_answered(completion);
         }
-        while let Some(event) = self.volumes[volume].array.poll_event() {
+        while let Some(event) = self.volumes[volume].controller.poll_event() {
             if let Some(event) = self.volumes[volume].notable(event) {
                 self.health.note(Incident { at: self.now, volume, what: event.into() });
             }
         }
-        while self.volumes[volume].array.poll_release().is_some() {}
-        debug_assert!(self.volumes[volume].array.poll_effect().is_none(), "all effects were taken");
+        while self.volumes[volume].controller.poll_release().is_some() {}
+        debug_assert!(self.volumes[volume].controller.poll_effect().is_none(), "all effects were taken");
     }
 
     fn part_answered(&mut self, Completion { tag, result }: Completion) {
@@ -511,14 +518,14 @@ impl World {
 
     /// Begins an effect.
     fn begin(&mut self, volume: u16, effect: Effect) {
-        let array = &mut self.volumes[usize::from(volume)].array;
+        let controller = &mut self.volumes[usize::from(volume)].controller;
         let length = match effect.action {
             Action::Sum { .. } | Action::Compare => {
-                return array.complete(self.now, effect.id, Outcome::Done);
+                return controller.complete(self.now, effect.id, Outcome::Done);
             }
             Action::Checksum => {
-                self.sums.resize(array.parts_length(effect.id).get() as usize, 0);
-                return array.complete(self.now, effect.id, Outcome::Checksums(&self.sums));
+                self.sums.resize(controller.parts_length(effect.id).get() as usize, 0);
+                return controller.complete(self.now, effect.id, Outcome::Checksums(&self.sums));
             }
             Action::Read { length, .. }
             | Action::Write { length, .. }
@@ -544,10 +551,11 @@ impl World {
     /// An access arrives at its member.
     fn access(&mut self, volume: u16, effect: Effect) {
         let member = effect.action.member().expect("computations are no accesses");
-        let Volume { array, members, .. } = &mut self.volumes[usize::from(volume)];
+        let Volume { controller, members, .. } = &mut self.volumes[usize::from(volume)];
         let drive = &mut members[member.as_usize()];
         let line = bus(&mut self.machine, drive);
-        if let Some(begun) = drive.take(self.now, effect, line, |id| array.get().free_positions(id)) {
+        let places = |effect: &Effect, cylinder| controller.places(effect, cylinder);
+        if let Some(begun) = drive.take(self.now, effect, line, places) {
             self.follow(begun, volume, member.get());
         }
     }
@@ -557,6 +565,37 @@ impl World {
 fn bus<'a>(machine: &'a mut Option<Box<Machine>>, drive: &Member) -> Option<&'a mut Line> {
     let machine = machine.as_mut()?;
     machine.strings.get_mut(usize::from(drive.string()?))
+}
+
+/// Whether an access is for units: there is no metadata among them.
+fn has_units(effect: Effect) -> bool {
+    !matches!(effect.class, Class::Metadata | Class::Log)
+}
+
+/// The outcome of an access that a drive has completed.
+fn outcome<'a>(
+    controller: &Controller,
+    drive: &mut Member,
+    serving: &Serving,
+    bytes: &'a mut Vec<u8>,
+) -> Outcome<'a> {
+    let Serving { effect, placed, .. } = *serving;
+    match (effect.action, placed, controller.recorded()) {
+        _ if drive.is_dead() => Outcome::Failed(Fault::Gone),
+        (_, Some(placed), _) => Outcome::Placed(placed),
+        (Action::Float { .. }, ..) | (.., None) => Outcome::Done,
+        (.., Some(array)) if has_units(effect) => {
+            debug_assert!(array.parts(effect.id).all(|part| part.metadata().is_none()));
+            Outcome::Done
+        }
+        (Action::Read { at, .. }, _, Some(array)) => read_metadata(array, drive, effect, at, bytes),
+        (Action::Write { at, .. }, _, Some(array)) => write_metadata(array, drive, effect, at),
+        (Action::Zero { at, length, .. } | Action::ReadModifyWrite { at, length, .. }, ..) => {
+            drive.metadata.forget(at, length);
+            Outcome::Done
+        }
+        _ => Outcome::Done,
+    }
 }
 
 /// The metadata that an access reads from a drive.

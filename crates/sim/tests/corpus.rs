@@ -33,7 +33,7 @@ impl OnDrives {
     }
 
     fn counted(&self) -> [u64; 2] {
-        let traffic = self.world.volumes()[0].array().traffic(Class::Foreground);
+        let traffic = self.world.volumes()[0].array().unwrap().traffic(Class::Foreground);
         [traffic.reads, traffic.writes]
     }
 
@@ -76,8 +76,8 @@ impl corpus::World for OnDrives {
 
     fn scrub(&mut self) -> u64 {
         self.world.carry_out(0, Deed::Scrub(Repair::Nothing)).unwrap();
-        self.until(|world| world.volumes()[0].array().status().scrub.is_none());
-        self.world.volumes()[0].array().status().last_scrub.unwrap().mismatches
+        self.until(|world| world.volumes()[0].array().unwrap().status().scrub.is_none());
+        self.world.volumes()[0].array().unwrap().status().last_scrub.unwrap().mismatches
     }
 
     fn restart(&mut self) {

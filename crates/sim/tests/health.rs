@@ -143,7 +143,7 @@ fn an_array_that_is_stopped_is_opened_as_it_was() {
         world.carry_out(0, Deed::Fail(SLOT)).unwrap();
         closed(&mut world, 0.5, 4, 500).unwrap();
         world.restart(0).unwrap();
-        let state = |world: &World| world.volumes()[0].array().status().members[2].state;
+        let state = |world: &World| world.volumes()[0].array().unwrap().status().members[2].state;
         assert_eq!(state(&world), "failed", "{organization}");
         world.carry_out(0, Deed::Replace(SLOT, new())).unwrap();
         let began = world.now();

@@ -44,7 +44,7 @@ fn steps(consistency: Consistency, requests: u64) -> u64 {
     let mut world = world(consistency);
     let gap = Delay::Exponential(Duration::from_micros(2_500));
     load(&mut world, 0.0, BLOCK, Load::Open { gap }, requests).unwrap();
-    world.volumes()[0].array().status().counters.steps
+    world.volumes()[0].array().unwrap().status().counters.steps
 }
 
 /// Regression test: each freed buffer let all jobs that waited for one try again, hundreds of them,

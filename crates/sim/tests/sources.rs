@@ -226,10 +226,10 @@ fn somebody_who_watches_says_when_it_begins_and_ends() {
     struct Until(u64, u64);
     impl Watch for Until {
         fn is_ready(&mut self, world: &mut World) -> bool {
-            world.volumes()[0].array().status().counters.host_reads >= self.0
+            world.volumes()[0].array().unwrap().status().counters.host_reads >= self.0
         }
         fn is_over(&mut self, world: &mut World) -> bool {
-            world.volumes()[0].array().status().counters.host_reads >= self.1
+            world.volumes()[0].array().unwrap().status().counters.host_reads >= self.1
         }
     }
     let mut world = station(Delay::Fixed(MS(10)), 1, 1);

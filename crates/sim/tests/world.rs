@@ -84,7 +84,7 @@ fn a_lone_host_waits_for_seek_rotation_and_transfer() {
 #[test]
 fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {
     let mut world = world("floating", 4, Consistency::Bitmap);
-    let unit = world.volumes()[0].array().geometry().layout().unit_length();
+    let unit = world.volumes()[0].array().unwrap().geometry().layout().unit_length();
     let mut random = Random::new(7);
     let units = world.capacity() / unit;
     let count = 30_000;
@@ -96,7 +96,7 @@ fn a_floating_access_takes_a_seek_half_a_turn_and_hardly_more() {
         }
     }
     // Each access reads and writes.
-    let traffic = world.volumes()[0].array().traffic(Class::Foreground);
+    let traffic = world.volumes()[0].array().unwrap().traffic(Class::Foreground);
     let accesses = traffic.writes;
     assert_eq!((accesses, traffic.reads), (2 * count, 2 * count));
     let busy: f64 = world.members().map(|member| member.tally().busy.nanoseconds() as f64 / 1e6).sum();

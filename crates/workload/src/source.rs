@@ -48,6 +48,18 @@ pub enum Pattern {
     Replay(Replay),
 }
 
+/// The part of a run in which a source sends requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum During {
+    /// All of it.
+    #[default]
+    All,
+    /// Only until the measurement begins.
+    WarmUp,
+    /// Only from the beginning of the measurement on.
+    Measurement,
+}
+
 /// A source of requests.
 #[derive(Debug)]
 pub struct Source {
@@ -57,6 +69,8 @@ pub struct Source {
     pattern: Pattern,
     /// Whether a write is answered only when it is durable.
     pub durable: bool,
+    /// When it sends requests.
+    pub during: During,
 }
 
 /// Why a source is invalid.
@@ -118,7 +132,7 @@ impl Source {
             }
             Load::Recorded { .. } => {}
         }
-        Ok(Source { name: name.to_owned(), load, pattern, durable: false })
+        Ok(Source { name: name.to_owned(), load, pattern, durable: false, during: During::All })
     }
 
     /// When it sends requests.

@@ -6,7 +6,7 @@ use clap::Args;
 use parlour_lab::experiment::predict::Clocks;
 use parlour_lab::experiment::prepared::Prepared;
 use parlour_lab::figures::{
-    ControlFigures, Figures, IncidentFigures, PathFigures, RebuildFigures, SettingFigure, SourceFigures,
+    ControlFigures, Figures, IncidentFigures, MeasuredFigure, PathFigures, RebuildFigures, SettingFigure, SourceFigures,
 };
 use parlour_lab::simulate::{follow_all, is_interrupted};
 use serde::Serialize;
@@ -118,6 +118,10 @@ fn text(shown: &Shown<Simulated>) -> String {
         text.push('\n');
         text += &table_of_paths(shown);
     }
+    if shown.figures().any(|figures| !figures.measured.is_empty()) {
+        text.push('\n');
+        text += &table_of_measured(shown);
+    }
     if shown.runs.iter().any(|run| run.shown.model.is_some()) {
         text.push('\n');
         text += &table_of_models(shown);
@@ -194,6 +198,19 @@ fn table_of_paths(shown: &Shown<Simulated>) -> String {
     for run in &shown.runs {
         for paths in run.shown.figures.iter().flat_map(|figures| alike(&figures.paths)) {
             columns.row(run.values.iter().cloned().chain(path_cells(paths)));
+        }
+    }
+    columns.text()
+}
+
+/// A table with one row for each measurement of an organization that is simulated only.
+fn table_of_measured(shown: &Shown<Simulated>) -> String {
+    let first = shown.axes.len();
+    let header = shown.axes.iter().map(String::as_str).chain(["measured", "value"]);
+    let mut columns = Columns::new(header).right([first + 1]);
+    for run in &shown.runs {
+        for MeasuredFigure { what, value, .. } in run.shown.figures.iter().flat_map(|own| &own.measured) {
+            columns.row(run.values.iter().cloned().chain([(*what).to_owned(), digits(*value)]));
         }
     }
     columns.text()

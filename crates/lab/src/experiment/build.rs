@@ -14,7 +14,8 @@ use super::control::{Control, SettingsError};
 use super::drive::DriveError;
 use super::health::HealthSettingsError;
 use super::path::PathSettingsError;
-use super::prepared::Prepared;
+use super::prepared::{Design, Prepared};
+use super::rival::{RivalError, RivalPlan};
 use super::setup::{MeasureSettings, Setup};
 use super::workload::WorkloadError;
 use crate::settings::{SettingError, Size, TuningError};
@@ -40,6 +41,14 @@ pub enum BuildError {
     /// The drive's description is invalid.
     #[error("drive.model: {0}")]
     Description(#[from] DescriptionError),
+    /// The rival cannot be simulated.
+    #[error(transparent)]
+    Rival(#[from] RivalError),
+    /// A key is for rivals.
+    #[error(
+        "{0}: it is for organizations that are simulated only, as array.organization = \"log-structured\"; leave it out"
+    )]
+    NoRival(&'static str),
     /// The drive's cylinders do not allow floating data.
     #[error("drive.model: {0}")]
     Floating(#[from] UnlikeCylinders),
@@ -127,8 +136,8 @@ impl Setup {
     /// # Errors
     /// A setting is invalid. The error names its key.
     pub fn prepare(&self, path: &Path) -> Result<Prepared, BuildError> {
-        let (geometry, description, length) = self.geometry(path)?;
-        let members = geometry.members();
+        let (design, description, length) = self.design(path)?;
+        let members = design.members();
         if self.workload.is_empty() {
             return Err(BuildError::NoWorkload);
         }
@@ -144,7 +153,7 @@ impl Setup {
             return Err(SettingsError::Health.into());
         }
         let journal_near_heads = self.journal.near_heads.unwrap_or(false);
-        if journal_near_heads && !geometry.is_journaled() {
+        if journal_near_heads && !design.geometry().is_some_and(Geometry::is_journaled) {
             return Err(BuildError::NearHeads(
                 "the array has no journal; set array.consistency = \"journal\"",
             ));
@@ -178,11 +187,27 @@ impl Setup {
             until_rebuilt: self.measure.until_rebuilt.unwrap_or(false),
             seed: self.seed(),
             history: self.measure.history.unwrap_or(false),
-            geometry,
+            design,
         };
         // Errors in a workload are reported before the first run.
         prepared.sources(None, &mut Random::new(prepared.seed))?;
         Ok(prepared)
+    }
+
+    /// The array or the rival, its drives, and how much of each is used.
+    fn design(&self, path: &Path) -> Result<(Design, Description, Sectors), BuildError> {
+        let Some(name) = self.array.rival() else {
+            if let Some(key) = self.rival.first_set() {
+                return Err(BuildError::NoRival(key));
+            }
+            let (geometry, description, length) = self.geometry(path)?;
+            return Ok((Design::Array(Box::new(geometry)), description, length));
+        };
+        let members = self.members.ok_or(BuildError::NoMembers)?;
+        let description = self.drive.description(path)?;
+        let length = self.length(&description)?;
+        let plan = RivalPlan::of(self, name, members, (&description, length))?;
+        Ok((Design::Rival(plan), description, length))
     }
 
     /// The geometry of each array, its drives, and how much of each is used.

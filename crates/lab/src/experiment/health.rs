@@ -83,13 +83,15 @@ impl HealthSettings {
     }
 }
 
-/// The events and rebuilds of a run.
+/// The events and rebuilds of a run, and what rivals have counted.
 #[derive(Clone, Debug, Default)]
 pub struct Happened {
     /// Time in seconds, array, and text of each event.
     pub incidents: Vec<(f64, usize, String)>,
     /// Array, slot, and duration in seconds of each rebuild; `None` if it did not finish.
     pub rebuilds: Vec<(usize, u16, Option<f64>)>,
+    /// Array, name and value of each measurement of a rival.
+    pub measured: Vec<(usize, &'static str, f64)>,
 }
 
 impl Happened {
@@ -103,6 +105,7 @@ impl Happened {
         Happened {
             incidents: world.incidents().iter().map(incident).collect(),
             rebuilds: world.rebuilds().iter().map(rebuild).collect(),
+            measured: world.measured().collect(),
         }
     }
 }
@@ -161,6 +164,10 @@ pub(super) struct Followed<'a> {
 }
 
 impl Watch for Followed<'_> {
+    fn begins(&mut self, world: &mut World) {
+        world.measure_rivals();
+    }
+
     fn is_over(&mut self, world: &mut World) -> bool {
         let rebuilds = world.rebuilds();
         self.until_rebuilt && !rebuilds.is_empty() && rebuilds.iter().all(|rebuild| rebuild.took.is_some())

@@ -11,6 +11,7 @@ pub mod path;
 pub mod predict;
 pub mod prepared;
 pub mod reliability;
+pub mod rival;
 pub mod setup;
 pub mod sweep;
 mod tables;

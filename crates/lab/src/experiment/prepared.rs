@@ -12,6 +12,7 @@ use parlour_sim::opening::{self, New, OpeningError};
 use parlour_sim::paths::{PathError, Paths};
 use parlour_sim::report::Report;
 use parlour_sim::run::{Measure, Progress, RunError, watched};
+use parlour_sim::volume::Volume;
 use parlour_sim::world::World;
 use parlour_units::{Sectors, Slot};
 use parlour_workload::random::Random;
@@ -21,13 +22,14 @@ use parlour_workload::space::Space;
 use super::control::{Control, Found, Setting};
 use super::health::{Followed, Happened, HealthSettings};
 use super::path::PathSettings;
+use super::rival::RivalPlan;
 use super::workload::{WorkloadError, WorkloadSettings};
 
 /// All that a run needs.
 #[derive(Clone, Debug)]
 pub struct Prepared {
-    /// The geometry of each array.
-    pub geometry: Geometry,
+    /// What turns requests into accesses.
+    pub(super) design: Design,
     /// The number of arrays; hosts see them as one address space, one array after the other.
     pub arrays: u16,
     pub(super) length: Sectors,
@@ -53,6 +55,31 @@ pub struct Prepared {
     pub(super) seed: u64,
     /// Whether the report includes histories.
     pub history: bool,
+}
+
+/// An array or a rival.
+#[derive(Clone, Debug)]
+pub(super) enum Design {
+    /// Arrays with this geometry.
+    Array(Box<Geometry>),
+    /// Rivals of this plan.
+    Rival(RivalPlan),
+}
+
+impl Design {
+    pub(super) fn geometry(&self) -> Option<&Geometry> {
+        match self {
+            Design::Array(geometry) => Some(geometry),
+            Design::Rival(_) => None,
+        }
+    }
+
+    pub(super) fn members(&self) -> u16 {
+        match self {
+            Design::Array(geometry) => geometry.members(),
+            Design::Rival(plan) => plan.members(),
+        }
+    }
 }
 
 /// Why a run gave no figures.
@@ -84,6 +111,11 @@ pub struct Outcome {
 }
 
 impl Prepared {
+    /// The geometry of each array; none if they are rivals.
+    pub fn geometry(&self) -> Option<&Geometry> {
+        self.design.geometry()
+    }
+
     /// Simulates the run. The same setup gives exactly the same report.
     ///
     /// # Errors
@@ -136,16 +168,13 @@ impl Prepared {
     }
 
     fn world(&self, random: &mut Random) -> Result<World, PointError> {
-        let Prepared { geometry, length, tuning, simulated, .. } = self;
         let mut volumes = Vec::new();
         for number in 0..self.arrays {
             let name = if self.arrays == 1 { "array".to_owned() } else { format!("array {number}") };
-            let first = number * geometry.members();
-            let drives = first..first + geometry.members();
-            let mut drives: Vec<Member> = drives.map(|drive| self.drive(Some(drive), random)).collect();
-            drives.extend((0..geometry.journal_slots()).map(|_| self.journal_drive(random)));
-            let new = New { name: &name, geometry, length: *length, tuning: *tuning, simulated: *simulated };
-            volumes.push(opening::open(&new, drives)?);
+            let first = number * self.design.members();
+            let drives = first..first + self.design.members();
+            let drives = drives.map(|drive| self.drive(Some(drive), random)).collect();
+            volumes.push(self.volume(&name, drives, random)?);
         }
         let world = World::new(volumes);
         let mut world = match &self.paths {
@@ -154,6 +183,23 @@ impl Prepared {
         };
         self.health.iter().for_each(|health| health.plan(&mut world, || self.drive(None, random)));
         Ok(world)
+    }
+
+    /// An array or a rival on these drives, and on journal devices.
+    fn volume(
+        &self,
+        name: &str,
+        mut drives: Vec<Member>,
+        random: &mut Random,
+    ) -> Result<Volume, OpeningError> {
+        let Prepared { length, tuning, simulated, .. } = *self;
+        match &self.design {
+            Design::Rival(plan) => opening::rival(name, plan.make(random), plan.length(), drives),
+            Design::Array(geometry) => {
+                drives.extend((0..geometry.journal_slots()).map(|_| self.journal_drive(random)));
+                opening::open(&New { name, geometry, length, tuning, simulated }, drives)
+            }
+        }
     }
 
     /// The sources of requests; the first has the given setting, if there is one.
@@ -174,7 +220,10 @@ impl Prepared {
 
     /// The address space that hosts see: all arrays, one after the other.
     fn space(&self) -> Result<Space, WorkloadError> {
-        let (capacity, block) = (self.geometry.capacity(), self.geometry.block());
+        let (capacity, block) = match &self.design {
+            Design::Array(geometry) => (geometry.capacity(), geometry.block()),
+            Design::Rival(plan) => (plan.capacity(), plan.unit()),
+        };
         Ok(match self.arrays {
             1 => Space::new(capacity, block)?,
             arrays => Space::volumes(&vec![capacity; usize::from(arrays)], block)?,
@@ -195,9 +244,9 @@ impl Prepared {
         let member = Member::described(&self.description, phase, self.discipline);
         let member = member.expect("it was looked at when it was found");
         let member = if self.people_first { member.people_first() } else { member };
-        let member = match self.journal_near_heads {
-            true => member.journal_near_heads(&self.geometry),
-            false => member,
+        let member = match self.geometry().filter(|_| self.journal_near_heads) {
+            Some(geometry) => member.journal_near_heads(geometry),
+            None => member,
         };
         match number.and_then(|number| self.path_settings.string_of(number)) {
             Some(string) => member.on_string(string),

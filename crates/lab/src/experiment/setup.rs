@@ -7,6 +7,7 @@ use super::drive::DriveSettings;
 use super::health::HealthSettings;
 use super::path::PathSettings;
 use super::reliability::ReliabilitySettings;
+use super::rival::RivalSettings;
 use super::tables::{as_several, one_or_several};
 use super::workload::WorkloadSettings;
 use crate::settings::{LogSettings, OrganizationSettings, Size, Time, TuningSettings};
@@ -35,6 +36,8 @@ pub struct Setup {
     pub drive: DriveSettings,
     /// Journal devices.
     pub journal: JournalSettings,
+    /// Organizations of others, which are simulated only.
+    pub rival: RivalSettings,
     /// The path between hosts and drives.
     pub path: PathSettings,
     /// Events: drives that die, replacements, spares, scrubs.

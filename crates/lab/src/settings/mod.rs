@@ -4,6 +4,7 @@
 mod log;
 mod organization;
 mod rate;
+mod rival;
 mod size;
 mod time;
 mod tuning;
@@ -13,6 +14,7 @@ pub use organization::{
     ConsistencyName, OrganizationSettings, ReadName, RotationName, SettingError, describe,
 };
 pub use rate::Rate;
+pub use rival::RivalName;
 pub use size::{Size, SizeError};
 pub use time::Time;
 pub use tuning::{LargeWriteName, LogPoolName, TuningError, TuningSettings};

@@ -11,7 +11,7 @@ use parlour_array::organization::{
 use parlour_units::Sectors;
 use serde::{Deserialize, Serialize};
 
-use super::Size;
+use super::{RivalName, Size};
 use crate::fill;
 
 /// What defines an array, its members apart.
@@ -122,6 +122,11 @@ pub enum SettingError {
     /// The name is not in the table.
     #[error(transparent)]
     Unknown(#[from] UnknownOrganization),
+    /// The organization is a rival.
+    #[error(
+        "{0} is simulated only, to compare it with others: 'parlour simulate' takes it as array.organization of a file"
+    )]
+    SimulatedOnly(&'static str),
     /// The organization's parity does not rotate.
     #[error("--rotation is for raid5 and raid6; {0} has one place for its parity, or none")]
     Rotation(&'static str),
@@ -290,7 +295,15 @@ impl OrganizationSettings {
         }
     }
 
+    /// The rival that is named, if it is one.
+    pub fn rival(&self) -> Option<RivalName> {
+        self.organization.as_deref().and_then(RivalName::named)
+    }
+
     fn row(&self) -> Result<&'static NamedOrganization, SettingError> {
+        if let Some(rival) = self.rival() {
+            return Err(SettingError::SimulatedOnly(rival.name()));
+        }
         let name = self.organization.as_deref().unwrap_or("parity-logging");
         Ok(Organization::named(name)?)
     }

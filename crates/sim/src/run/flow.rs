@@ -4,7 +4,7 @@ use parlour_array::RequestError;
 use parlour_units::{Duration, Instant};
 use parlour_workload::random::Random;
 use parlour_workload::replay::ReplayError;
-use parlour_workload::source::{Load, Source};
+use parlour_workload::source::{During, Load, Source};
 use parlour_workload::task::{Ask, Task};
 
 use super::error::RunError;
@@ -19,6 +19,7 @@ pub(super) struct Flow<'a> {
     /// The next task of a recorded load.
     upcoming: Option<Task>,
     busy: usize,
+    is_measured: bool,
     learned: Learned,
     tasks: Option<LearnedTasks>,
 }
@@ -26,7 +27,7 @@ pub(super) struct Flow<'a> {
 impl<'a> Flow<'a> {
     pub(super) fn new(source: &'a mut Source, random: Random, now: Instant) -> Flow<'a> {
         let learned = Learned::new(now);
-        Flow { source, random, began: now, upcoming: None, busy: 0, learned, tasks: None }
+        Flow { source, random, began: now, upcoming: None, busy: 0, is_measured: false, learned, tasks: None }
     }
 
     /// The number of processes of a closed load.
@@ -40,6 +41,11 @@ impl<'a> Flow<'a> {
     /// Whether a write is answered only when it is durable.
     pub(super) fn is_durable(&self) -> bool {
         self.source.durable
+    }
+
+    /// The part of the run in which it sends requests.
+    pub(super) fn during(&self) -> During {
+        self.source.during
     }
 
     /// How long a process thinks before its next task. None where no process waits for the end of a
@@ -66,6 +72,7 @@ impl<'a> Flow<'a> {
     /// The next task of a process, if it has one.
     pub(super) fn next_task(&mut self, process: u32) -> Result<Option<Task>, RunError> {
         match self.upcoming.take() {
+            _ if self.is_measured && self.source.during == During::WarmUp => Ok(None),
             Some(task) => Ok(Some(task)),
             None => self.source.begin(process, &mut self.random).map_err(|error| self.failed(error)),
         }
@@ -92,6 +99,7 @@ impl<'a> Flow<'a> {
 
     /// The measurement begins.
     pub(super) fn measure(&mut self, now: Instant) {
+        self.is_measured = true;
         self.learned = Learned::new(now);
         self.tasks = self.source.pattern().is_of_tasks().then(|| LearnedTasks::new(now));
     }

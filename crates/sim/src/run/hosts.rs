@@ -2,7 +2,7 @@
 
 use parlour_units::{Duration, Instant};
 use parlour_workload::random::Random;
-use parlour_workload::source::Source;
+use parlour_workload::source::{During, Source};
 use parlour_workload::task::{Ask, Task};
 
 use super::error::RunError;
@@ -58,13 +58,22 @@ impl<'a> Hosts<'a> {
     }
 
     /// The measurement begins.
-    pub(super) fn measure(&mut self, now: Instant) {
+    pub(super) fn measure(&mut self, now: Instant) -> Result<(), RunError> {
         self.flows.iter_mut().for_each(|flow| flow.measure(now));
+        self.start_those(now, |during| during == During::Measurement)
     }
 
-    /// Schedules the first event of each process and of each open load.
+    /// The run begins.
     pub(super) fn start(&mut self, now: Instant) -> Result<(), RunError> {
+        self.start_those(now, |during| during != During::Measurement)
+    }
+
+    /// Schedules the first event of each process and of each open load of these sources.
+    fn start_those(&mut self, now: Instant, starts: impl Fn(During) -> bool) -> Result<(), RunError> {
         for number in 0..self.flows.len() as u16 {
+            if !starts(self.flows[usize::from(number)].during()) {
+                continue;
+            }
             match self.flow_mut(number).processes() {
                 Some(processes) => (0..processes).for_each(|process| {
                     let slot = self.slot(number, process, now);

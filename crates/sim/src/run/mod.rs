@@ -249,7 +249,7 @@ impl Run<'_> {
         watch: &mut dyn Watch,
     ) -> Result<Report, RunError> {
         let began = self.traffic.now();
-        self.hosts.measure(began);
+        self.hosts.measure(began)?;
         let several = self.hosts.flows().len() > 1;
         self.measured = Some(Measured::begin(&mut self.traffic, warm_up, several));
         let end = measure.longest.map_or(FAR, |longest| began + longest);

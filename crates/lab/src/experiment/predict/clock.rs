@@ -14,7 +14,7 @@ use parlour_model::service::{Access, Pattern, Service, Work, service};
 use parlour_model::writes::Accesses;
 use parlour_units::{Sector, Sectors};
 
-use super::refused::Unmodelled;
+use super::refused::{Unmodelled, geometry};
 use super::stage::{AccessTime, Doing, Stage};
 use crate::experiment::prepared::Prepared;
 
@@ -59,7 +59,7 @@ impl Clocks {
         };
         Ok(Clock {
             times: &mut self.known[index],
-            disks: prepared.geometry.members().into(),
+            disks: geometry(prepared).members().into(),
             synchronized: prepared.synchronized,
         })
     }

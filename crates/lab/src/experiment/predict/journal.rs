@@ -6,7 +6,7 @@ use parlour_model::fork_join::Measures;
 use parlour_model::journal::{Drive, Staging, Stream, Writes, write_back, write_through};
 
 use super::clock::Clock;
-use super::refused::Unmodelled;
+use super::refused::{Unmodelled, geometry};
 use super::stages::{Stages, Timed};
 use crate::experiment::prepared::Prepared;
 
@@ -33,7 +33,7 @@ impl Journal {
         stages: &Stages,
         clock: &mut Clock<'_>,
     ) -> Result<Option<Journal>, Unmodelled> {
-        let geometry = &prepared.geometry;
+        let geometry = geometry(prepared);
         let (part, blocks) = stages.recorded;
         if !geometry.is_journaled() || part == 0.0 {
             return Ok(None);

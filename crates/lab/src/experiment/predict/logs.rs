@@ -9,13 +9,13 @@ use parlour_model::utilization::array::{Array, Organization, Update};
 use parlour_model::utilization::logging::{Logging, Reading, Sublogs};
 use parlour_units::Sectors;
 
-use super::refused::Unmodelled;
+use super::refused::{Unmodelled, geometry};
 use super::stages::Stages;
 use crate::experiment::prepared::Prepared;
 
 /// What a request causes in the background.
 pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmodelled> {
-    let layout = prepared.geometry.layout();
+    let layout = geometry(prepared).layout();
     let (part, blocks) = stages.written;
     // While members are missing, parity is updated in place (a journal is not modelled then).
     let is_logged = part > 0.0 && prepared.dead().is_empty();
@@ -34,7 +34,7 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
     let appended = Appended::of(prepared, stages, room);
     let log = f64::from(shape.sublogs) * f64::from(shape.sublog_segments) * shape.segment as f64;
     // (Late appends may be longer than a cylinder: the rest takes its time without further seeks.)
-    let most_tracks = if prepared.geometry.is_journaled() { disk.tracks } else { f64::INFINITY };
+    let most_tracks = if geometry(prepared).is_journaled() { disk.tracks } else { f64::INFINITY };
     let append_tracks = (appended.segments * shape.segment as f64 / track).round().min(most_tracks);
     let logging = Logging {
         sublogs: match shape.sublogs {
@@ -49,7 +49,7 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
     };
     let array = Array {
         disk,
-        disks: prepared.geometry.members().into(),
+        disks: geometry(prepared).members().into(),
         organization: Organization::ParityLogging(logging),
         failures: layout.check_units().into(),
         preread: !prepared.simulated.old_data_known,
@@ -111,7 +111,7 @@ fn table(prepared: &Prepared, disk: &Disk) -> f64 {
 
 /// The length of a segment's header.
 fn layout_header(prepared: &Prepared) -> u64 {
-    prepared.geometry.log_header_length().map_or(0, Sectors::get)
+    geometry(prepared).log_header_length().map_or(0, Sectors::get)
 }
 
 /// What is appended to a region's log at a time, in the mean.
@@ -125,7 +125,7 @@ impl Appended {
     /// appended as late as possible: when the journal is half full, all records of regions that
     /// have some in its oldest quarter. Their last segment is half full.
     fn of(prepared: &Prepared, stages: &Stages, room: f64) -> Appended {
-        let geometry = &prepared.geometry;
+        let geometry = geometry(prepared);
         let regions = f64::from(geometry.layout().region_count());
         let when_full = prepared.tuning.log_flush(geometry) == LogFlush::WhenFull;
         if !geometry.is_journaled() || when_full {

@@ -69,7 +69,7 @@ impl Prepared {
         let timed = stages.timed(queues, &mut clock)?;
         let journal = Journal::of(self, &stages, &mut clock)?;
         let later = logs::later(self, &stages)?;
-        let members = u32::from(self.geometry.members());
+        let members = u32::from(refused::geometry(self).members());
         let left = members - dead.len() as u32;
         let disks = queues.count;
         let found = match (load, &journal) {
@@ -101,7 +101,10 @@ impl Prepared {
         let several = stages.most_siblings() > queues.in_step;
         let all = [
             (self.synchronized && several, "the platters of a request's disks are not in step"),
-            (self.geometry.keeps_copies() && stages.reads, "any copy is read, however busy its disk"),
+            (
+                refused::geometry(self).keeps_copies() && stages.reads,
+                "any copy is read, however busy its disk",
+            ),
             (self.tuning.bitmap && stages.writes, "the write-intent bitmap is never written"),
             (stages.joined, "accesses of a request to one disk are one"),
             (!self.health.is_empty(), "the members that are left are equally loaded"),

@@ -1,6 +1,6 @@
 //! Errors of the closed forms: what they do not model, by the key concerned.
 
-use parlour_array::ExplainError;
+use parlour_array::{ExplainError, Geometry};
 use parlour_drive::description::DescriptionError;
 use parlour_drive::queue::Discipline;
 use parlour_model::fork_join::NetworkError;
@@ -9,7 +9,7 @@ use parlour_model::utilization::Refused;
 
 use crate::experiment::control::Control;
 use crate::experiment::prepared::Prepared;
-use crate::experiment::workload::{PlaceSetting, WorkloadError};
+use crate::experiment::workload::{DuringName, PlaceSetting, WorkloadError};
 
 /// Why the closed forms do not apply to a run.
 #[derive(Debug, thiserror::Error)]
@@ -51,9 +51,18 @@ pub enum Unmodelled {
     Logs(#[from] Refused),
 }
 
+/// The geometry of a run that was [checked](check).
+pub(super) fn geometry(prepared: &Prepared) -> &Geometry {
+    prepared.geometry().expect("rivals have no geometry, and are refused")
+}
+
 /// Checks that the closed forms model all settings of the file.
 pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
-    let organization = prepared.geometry.organization();
+    let Some(geometry) = prepared.geometry() else {
+        let what = "organizations that are simulated only have no closed forms here";
+        return Err(Unmodelled::Key { key: "array.organization", what });
+    };
+    let organization = geometry.organization();
     let workload = &prepared.workloads[0];
     let uniform = |place: &PlaceSetting| {
         matches!(place, PlaceSetting::Uniform | PlaceSetting::Natural(_) | PlaceSetting::Striped(..))
@@ -72,20 +81,25 @@ pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
             "only members that have died in the beginning are modelled",
         ),
         (
-            !prepared.health.is_empty() && prepared.geometry.is_journaled(),
+            !prepared.health.is_empty() && geometry.is_journaled(),
             "health",
             "a journal is modelled only where all members are there",
         ),
         (prepared.paths.is_some(), "path", "processors, channels and strings are not modelled"),
         (prepared.discipline != Discipline::Fcfs, "drive.queue", "only fcfs is modelled"),
         (prepared.people_first, "drive.people-first", "accesses that yield to others are not modelled"),
-        (prepared.geometry.journal_slots() > 0, "journal.devices", "only a journal on members is modelled"),
+        (geometry.journal_slots() > 0, "journal.devices", "only a journal on members is modelled"),
         (prepared.journal_near_heads, "journal.near-heads", "entries near the heads are not modelled"),
         (organization.floats(), "array.organization", "data that floats is not modelled"),
         (
             !workload.place.as_ref().is_none_or(uniform),
             "workload.place",
             "only places anywhere in the array are modelled",
+        ),
+        (
+            workload.during.is_some_and(|during| during != DuringName::All),
+            "workload.during",
+            "requests of a part of the run are not modelled",
         ),
         (workload.write_back.is_some(), "workload.write-back", "what is written back is not modelled"),
     ];

@@ -10,7 +10,7 @@ use parlour_workload::source::{Pattern as Asked, Source};
 use parlour_workload::task::{Ask, Kind};
 
 use super::clock::Clock;
-use super::refused::Unmodelled;
+use super::refused::{Unmodelled, geometry};
 use super::stage::{AccessTime, Doing, Stage};
 use crate::experiment::prepared::Prepared;
 
@@ -60,7 +60,7 @@ impl Stages {
             recorded: (0.0, 0.0),
             staged: 0.0,
             joined: false,
-            taken_part: vec![0; usize::from(prepared.geometry.members())],
+            taken_part: vec![0; usize::from(geometry(prepared).members())],
             looked_at: 0,
         };
         for _ in 0..SAMPLE {
@@ -116,7 +116,7 @@ impl Stages {
         }
         let how = (&prepared.tuning, prepared.simulated);
         let RequestAccesses { plans, is_staged } =
-            accesses(&prepared.geometry, how, operation, (at, length), &prepared.dead())?;
+            accesses(geometry(prepared), how, operation, (at, length), &prepared.dead())?;
         let phases = plans.iter().map(|plan| plan.phases.len()).max().unwrap_or(0);
         let recorded = plans.iter().filter_map(|plan| plan.recorded);
         let records = recorded.fold(None, |sum, length| Some(sum.unwrap_or(0.0) + length.get() as f64));

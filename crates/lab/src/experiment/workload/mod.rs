@@ -18,7 +18,7 @@ use parlour_workload::delay::Delay;
 use parlour_workload::place::{Place, Places};
 use parlour_workload::random::Random;
 use parlour_workload::size::{self, Sizes};
-use parlour_workload::source::{Load, Pattern, Source};
+use parlour_workload::source::{During, Load, Pattern, Source};
 use parlour_workload::space::Space;
 use parlour_workload::stream::{Back, Sort, Stream};
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,19 @@ use crate::settings::Size;
 const SIZE: Sectors = Sectors::new(8);
 /// The default limit of random sizes: 4 MiB.
 const MOST: Sectors = Sectors::new(8_192);
+
+/// `during`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DuringName {
+    /// All of it.
+    #[default]
+    All,
+    /// Only the warm-up.
+    WarmUp,
+    /// Only the measurement.
+    Measurement,
+}
 
 /// `[workload]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -48,6 +61,8 @@ pub struct WorkloadSettings {
     pub stretched: Option<f64>,
     /// Whether writes are answered only when they are durable.
     pub durable: Option<bool>,
+    /// The part of the run in which requests are sent.
+    pub during: Option<DuringName>,
 
     /// The fraction of requests that read.
     pub reads: Option<f64>,
@@ -102,6 +117,11 @@ impl WorkloadSettings {
         let name = self.name.clone().unwrap_or_else(|| format!("workload {}", number + 1));
         let mut source = Source::new(&name, load, pattern)?;
         source.durable = self.durable.unwrap_or(false);
+        source.during = match self.during.unwrap_or_default() {
+            DuringName::All => During::All,
+            DuringName::WarmUp => During::WarmUp,
+            DuringName::Measurement => During::Measurement,
+        };
         Ok(source)
     }
 

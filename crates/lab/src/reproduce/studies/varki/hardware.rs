@@ -50,6 +50,6 @@ fn data_drives() -> Result<f64, EvidenceError> {
     let experiment = Experiment::parse(&path, text, &[]).map_err(EvidenceError::model)?;
     let point = experiment.points().map_err(EvidenceError::model)?.swap_remove(0);
     let prepared = point.setup.prepare(&path).map_err(EvidenceError::model)?;
-    let layout = prepared.geometry.layout();
+    let layout = prepared.geometry().expect("the paper's arrays are no rivals").layout();
     Ok(f64::from(layout.data_units() * layout.groups()))
 }

@@ -67,7 +67,9 @@ fn the_same_seed_gives_the_same_figures() {
 #[test]
 fn small_writes_are_cheaper_than_those_of_what_they_are_made_from() {
     let [mirrored, raid5] = ["raid10", "raid5"].map(|name| throughput(name, &[]));
-    let [lraid, structured, distorted, doubly] = RIVALS.map(|name| throughput(name, &[]));
+    let [_, structured, distorted, doubly] = RIVALS.map(|name| throughput(name, &[]));
+    // A fiftieth of so short a member makes runs so short that their merge is all that counts.
+    let lraid = throughput("lraid-x4", &["rival.memory=\"4MiB\""]);
     assert!(distorted > 1.4 * mirrored, "{distorted}, mirrored {mirrored}");
     assert!(doubly > 1.1 * distorted, "{doubly}, distorted {distorted}");
     assert!(structured > 2.0 * raid5, "{structured}, RAID 5 {raid5}");
@@ -147,9 +149,10 @@ fn closed_forms_and_reliability_say_that_they_do_not_know_rivals() {
 }
 
 #[test]
-fn requests_of_parts_of_units_are_refused_and_flushes_are_answered() {
-    let error = prepared("distorted-mirrors", &["workload.size=\"1KiB\"", "workload.align=\"1KiB\""]).run();
-    assert!(error.unwrap_err().to_string().contains("not aligned"));
+fn requests_are_rounded_to_whole_units() {
+    let small = outcome("distorted-mirrors", &["workload.size=\"1KiB\"", "workload.align=\"1KiB\""]);
+    let all = &small.report.all().all;
+    assert_eq!((all.bytes.mean / all.requests.mean).round(), 2_048.0);
 }
 
 #[test]

@@ -226,3 +226,34 @@ fn effect(Access { id: AccessId(number), job, member, awaited, act }: Access) ->
 fn access_id(id: EffectId) -> AccessId {
     AccessId((id.get() >> ACCESS) as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use parlour_rivals::lraid::{LraidX4, Settings};
+
+    use super::*;
+
+    #[test]
+    fn what_is_not_for_a_rival_is_answered_at_once() {
+        let settings = Settings {
+            members: 5,
+            length: Sectors::new(4_000),
+            unit: Sectors::new(4),
+            memory: Sectors::new(400),
+            old_data_known: false,
+            combined: true,
+        };
+        let rival: Box<dyn Rival> = Box::new(LraidX4::new(&settings).expect("it is possible"));
+        let mut controller = Controller::from(rival);
+        let mut ask = |operation, at, length| {
+            let (tag, at, length) = (parlour_array::Tag(7), Sector::new(at), Sectors::new(length));
+            controller.submit(Instant::ZERO, Request { tag, operation, at, length, buffer: None });
+            (controller.poll_effect().is_some(), controller.poll_completion().map(|answer| answer.result))
+        };
+        assert_eq!(ask(Operation::Flush, 0, 0), (false, Some(Ok(()))));
+        assert_eq!(ask(Operation::Trim, 0, 8), (false, Some(Ok(()))));
+        assert_eq!(ask(Operation::Read, 2, 4), (false, Some(Err(RequestError::Misaligned))));
+        assert_eq!(ask(Operation::Read, 4_000, 4), (false, Some(Err(RequestError::BeyondEnd))));
+        assert_eq!(ask(Operation::Read, 3_996, 4), (true, None));
+    }
+}

@@ -3,9 +3,9 @@
 //!
 //! The modules: [`world`] (turns effects into accesses to drives), [`member`] (a drive and its
 //! queue), [`paths`] (processors, channel and buses), [`opening`] and [`volume`] (arrays, created
-//! and opened again, and rivals), [`health`] (failures and replacements), [`run`] (hosts and their requests),
-//! [`report`] and [`history`] (the results of a run), [`statistics`] (confidence intervals),
-//! [`control`] (searches for a setting that meets a target).
+//! and opened again, and rivals), [`health`] (failures and replacements), [`run`] (hosts and their
+//! requests), [`report`] and [`history`] (the results of a run), [`statistics`] (confidence
+//! intervals), [`control`] (searches for a setting that meets a target).
 
 pub mod control;
 mod controller;

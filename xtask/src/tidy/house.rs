@@ -9,7 +9,8 @@ use crate::lines::line_at;
 
 /// The order of the crates. A crate may depend only on crates before it.
 const ORDER: [&str; 13] = [
-    "units", "codec", "array", "drive", "workload", "rivals", "sim", "model", "engine", "nbd", "fault", "lab", "cli",
+    "units", "codec", "array", "drive", "workload", "rivals", "sim", "model", "engine", "nbd", "fault",
+    "lab", "cli",
 ];
 
 /// Pairs that the order would allow, but that are forbidden: the first crate must not depend on the

@@ -6,7 +6,8 @@ use clap::Args;
 use parlour_lab::experiment::predict::Clocks;
 use parlour_lab::experiment::prepared::Prepared;
 use parlour_lab::figures::{
-    ControlFigures, Figures, IncidentFigures, MeasuredFigure, PathFigures, RebuildFigures, SettingFigure, SourceFigures,
+    ControlFigures, Figures, IncidentFigures, MeasuredFigure, PathFigures, RebuildFigures, SettingFigure,
+    SourceFigures,
 };
 use parlour_lab::simulate::{follow_all, is_interrupted};
 use serde::Serialize;

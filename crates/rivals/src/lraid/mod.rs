@@ -1,19 +1,19 @@
 //! LRAID-X4 (Bhide and Dias 1992), as Stodolsky et al. describe it (section 10).
 //!
-//! Data disks as in RAID 4, two parity disks and two log disks. What a write changes in the parity is
-//! an update in memory. Updates leave memory as sorted runs, in long writes to the log disk whose turn
-//! it is. Meanwhile the other log disk, which is full, is merged with the parity: the old parity is
-//! read from one parity disk, and the new written to the other. When the merge is done and the log
-//! full, both pairs change their roles.
+//! Data disks as in RAID 4, two parity disks and two log disks. What a write changes in the parity
+//! is an update in memory. Updates leave memory as sorted runs, in long writes to the log disk
+//! whose turn it is. Meanwhile the other log disk, which is full, is merged with the parity: the
+//! old parity is read from one parity disk, and the new written to the other. When the merge is
+//! done and the log full, both pairs change their roles.
 //!
 //! The report itself was not at hand. Assumed here:
 //!
-//! - Half of the memory sorts, by replacement selection; the other half has two areas of parity, one
-//!   that is read and merged, and one that is written.
+//! - Half of the memory sorts, by replacement selection; the other half has two areas of parity,
+//!   one that is read and merged, and one that is written.
 //! - The memory survives failures of power and of the controller, as that of parity logging in the
 //!   paper: a write is answered when its data is in place and its update in memory.
-//! - The log fills no faster than the other is merged: hosts wait a little all the time instead of for
-//!   minutes at each change of roles.
+//! - The log fills no faster than the other is merged: hosts wait a little all the time instead of
+//!   for minutes at each change of roles.
 //! - What the paper calls no preread is [`old_data_known`](Settings::old_data_known).
 
 mod log;
@@ -170,8 +170,8 @@ impl LraidX4 {
         self.work();
     }
 
-    /// Begins writes for whose updates there is memory, in order. (One that is larger than all memory
-    /// begins when it is alone.)
+    /// Begins writes for whose updates there is memory, in order. (One that is larger than all
+    /// memory begins when it is alone.)
     fn begin_waiting(&mut self) {
         while let Some(number) = self.waiting.front().copied() {
             let units = self.jobs.get(number).units.clone();
@@ -268,8 +268,8 @@ impl LraidX4 {
         self.go_on_merging();
     }
 
-    /// Writes a part of a run to the log, if memory is nearly full or a write waits for some, and if
-    /// the log may be filled so far.
+    /// Writes a part of a run to the log, if memory is nearly full or a write waits for some, and
+    /// if the log may be filled so far.
     fn append(&mut self) {
         let log = &self.logs[self.active];
         let may_fill = self.merge.as_ref().is_none_or(|merge| log.filled() <= merge.part() + AHEAD);

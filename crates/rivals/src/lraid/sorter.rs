@@ -1,8 +1,8 @@
 //! Updates in memory, from which sorted runs come out.
 //!
 //! Replacement selection (Knuth, volume 3, section 5.4.1): what comes out next is the smallest that
-//! is not smaller than what came out last. So runs are about twice as long as the memory. Updates of
-//! one parity unit that meet in memory become one.
+//! is not smaller than what came out last. So runs are about twice as long as the memory. Updates
+//! of one parity unit that meet in memory become one.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,8 @@ impl Sorter {
         self.current.len() + self.next.len()
     }
 
-    /// Adds an update. Returns false if there was one of this parity unit, with which it is one now.
+    /// Adds an update. Returns false if there was one of this parity unit, with which it is one
+    /// now.
     pub(super) fn add(&mut self, parity: u32) -> bool {
         if self.current.contains(&parity) || self.next.contains(&parity) {
             return false;

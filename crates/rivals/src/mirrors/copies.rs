@@ -169,9 +169,9 @@ impl Copies {
         self.disks[disk.as_usize()].waiting.push_back(piece);
     }
 
-    /// The next write for which a disk has room, which is reserved for it. Those behind one that has
-    /// to wait may have it: a master that is near the heads already takes no more memory, and no
-    /// write may wait for its own.
+    /// The next write for which a disk has room, which is reserved for it. Those behind one that
+    /// has to wait may have it: a master that is near the heads already takes no more memory, and
+    /// no write may wait for its own.
     pub(super) fn next_with_room(&mut self, disk: Member) -> Option<Piece> {
         let waiting = &self.disks[disk.as_usize()].waiting;
         let index = waiting.iter().position(|piece| self.has_room(disk, *piece))?;
@@ -195,8 +195,8 @@ impl Copies {
         has_place && (piece.copy == Copy::Slave || has_memory())
     }
 
-    /// A master that waits for memory which nothing under way will free: each that holds some belongs
-    /// to a write that has begun. It waits no longer.
+    /// A master that waits for memory which nothing under way will free: each that holds some
+    /// belongs to a write that has begun. It waits no longer.
     pub(super) fn next_stuck(&mut self, disk: Member) -> Option<Piece> {
         let disk = &mut self.disks[disk.as_usize()];
         if disk.pending.under_way > 0 || disk.coming > 0 {
@@ -256,9 +256,9 @@ impl Copies {
         self.firsts[unit as usize] != NOWHERE
     }
 
-    /// The next unit of a disk whose master is to be written to its place: if fewer than `depth` are
-    /// under way there where many wait, or if none is where the disk `is_idle`. It `may` be written
-    /// now.
+    /// The next unit of a disk whose master is to be written to its place: if fewer than `depth`
+    /// are under way there where many wait, or if none is where the disk `is_idle`. It `may` be
+    /// written now.
     pub(super) fn next_to_install(
         &mut self,
         disk: Member,

@@ -1,9 +1,10 @@
-//! Distorted mirrors (Solworth and Orji 1991) and doubly distorted mirrors (Orji and Solworth 1993).
+//! Distorted mirrors (Solworth and Orji 1991) and doubly distorted mirrors (Orji and Solworth
+//! 1993).
 //!
-//! Members are pairs. Each unit has a *master* on one disk of a pair, in a fixed place, and a *slave*
-//! on the other, written anywhere: to the free place that the heads reach first. Each disk has masters
-//! of half of the pair's units and slaves of the other half. Reads of neighbouring units use masters,
-//! which are in order.
+//! Members are pairs. Each unit has a *master* on one disk of a pair, in a fixed place, and a
+//! *slave* on the other, written anywhere: to the free place that the heads reach first. Each disk
+//! has masters of half of the pair's units and slaves of the other half. Reads of neighbouring
+//! units use masters, which are in order.
 //!
 //! Where they are *doubly* distorted, a small write goes near the heads on both disks, and is
 //! answered; the master is written to its place later, in the order of places, from memory. That
@@ -15,8 +16,8 @@
 //!   wherever the heads are.
 //! - A read of one unit goes to the disk of the pair with fewer accesses under way.
 //! - Of doubly distorted mirrors only writes of one unit float twice: longer ones are in order, and
-//!   go to their places at once. Masters are written to their places when a disk has nothing else to
-//!   do, or four at once when half of the memory is full.
+//!   go to their places at once. Masters are written to their places when a disk has nothing else
+//!   to do, or four at once when half of the memory is full.
 
 mod copies;
 mod free;

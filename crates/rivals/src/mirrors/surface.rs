@@ -1,7 +1,8 @@
 //! Where masters and slaves are on a disk.
 //!
 //! Each cylinder has masters on its first tracks, and places for slaves on the others. So wherever
-//! the heads are, places for slaves are near, and masters in their order are on neighbouring tracks.
+//! the heads are, places for slaves are near, and masters in their order are on neighbouring
+//! tracks.
 
 use std::ops::Range;
 

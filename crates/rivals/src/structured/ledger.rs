@@ -126,10 +126,10 @@ impl Ledger {
         }
     }
 
-    /// Takes the segments that are best to clean, at most so many: by benefit over cost, (1 - u) age
-    /// / (1 + u), where u is the live part of a segment of `room` units and its age is counted in
-    /// written units (Rosenblum and Ousterhout, section 3.6). They are in the order of their ages,
-    /// the oldest first.
+    /// Takes the segments that are best to clean, at most so many: by benefit over cost, (1 - u)
+    /// age / (1 + u), where u is the live part of a segment of `room` units and its age is counted
+    /// in written units (Rosenblum and Ousterhout, section 3.6). They are in the order of their
+    /// ages, the oldest first.
     pub(super) fn choose(&mut self, most: usize, room: u32, now: u64) -> Vec<u32> {
         let mut best: Vec<(f64, u32)> = Vec::new();
         for (number, segment) in (0..).zip(&self.segments) {

@@ -1,15 +1,16 @@
-//! A log-structured array: what LFS (Rosenblum and Ousterhout 1992) does, below hosts that see blocks,
-//! over RAID 5.
+//! A log-structured array: what LFS (Rosenblum and Ousterhout 1992) does, below hosts that see
+//! blocks, over RAID 5.
 //!
-//! Whatever is written goes to the segment that is being filled, with a summary of what it holds; full
-//! segments are full stripes, whose parity needs no reading. A map in memory says where each unit is.
-//! When few segments are free, some are cleaned: they are read, and what is live in them is written to
-//! other segments. Which are best follows their age and what is live (cost and benefit).
+//! Whatever is written goes to the segment that is being filled, with a summary of what it holds;
+//! full segments are full stripes, whose parity needs no reading. A map in memory says where each
+//! unit is. When few segments are free, some are cleaned: they are read, and what is live in them
+//! is written to other segments. Which are best follows their age and what is live (cost and
+//! benefit).
 //!
 //! Its memory for written data survives failures of power and of the controller, and a write is
-//! answered when it is there; or it does not ([`Settings::volatile`]), and a write is answered when it
-//! is on the members: then what waits goes out as few rows of a segment, as soon as the rows before are
-//! written.
+//! answered when it is there; or it does not ([`Settings::volatile`]), and a write is answered when
+//! it is on the members: then what waits goes out as few rows of a segment, as soon as the rows
+//! before are written.
 //!
 //! The map's own checkpoints are not simulated: after a crash it would be found from summaries.
 
@@ -372,8 +373,8 @@ impl LogStructured {
     }
 }
 
-/// The job number of reads of the cleaner. Those of requests and of rows that are written leave other
-/// remainders of 3.
+/// The job number of reads of the cleaner. Those of requests and of rows that are written leave
+/// other remainders of 3.
 const CLEANING: u32 = 2;
 
 impl Rival for LogStructured {

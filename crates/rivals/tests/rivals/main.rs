@@ -22,8 +22,8 @@ fn driver(rival: &dyn Rival, seed: u64) -> Driver {
     Driver::new(rival, CYLINDERS.track * 14, seed)
 }
 
-/// Ages a rival, and sends it requests of all kinds, several at once: what is asked is answered, and
-/// its invariants hold all the time.
+/// Ages a rival, and sends it requests of all kinds, several at once: what is asked is answered,
+/// and its invariants hold all the time.
 fn survives(mut make: impl FnMut() -> Box<dyn Rival>) {
     for (seed, reads, most, hosts) in
         [(1, 0, 1, 8), (2, 3, 1, 40), (3, 5, 60, 5), (4, 2, 400, 3), (5, 5, 3, 1)]

@@ -123,7 +123,8 @@ pub trait Rival: Debug + Send {
     /// a random number below `n`.
     fn age(&mut self, below: &mut dyn FnMut(u64) -> u64);
 
-    /// What it has counted since it was made or since [`forget`](Rival::forget).
+    /// What it has counted since it was made or since [`forget`](Rival::forget); nothing if nothing
+    /// was written.
     fn measured(&self) -> Vec<Measured>;
 
     /// Counts from here on.

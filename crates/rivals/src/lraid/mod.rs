@@ -405,6 +405,9 @@ impl Rival for LraidX4 {
     fn measured(&self) -> Vec<Measured> {
         let Counts { writes, updates, appended, appends, merged, subsequences } = self.counts;
         let part = |of: u64, all: u64| of as f64 / all.max(1) as f64;
+        if writes == 0 {
+            return Vec::new();
+        }
         vec![
             ("updates a written unit", part(updates, writes)),
             ("units logged an update", part(appended, updates)),

@@ -306,6 +306,9 @@ impl Rival for Mirrors {
     fn measured(&self) -> Vec<Measured> {
         let Counts { writes, in_place, floated } = self.counts;
         let each = |count: u64| count as f64 / writes.max(1) as f64;
+        if writes == 0 {
+            return Vec::new();
+        }
         vec![("writes in place", each(in_place)), ("writes near the heads", each(floated))]
     }
 

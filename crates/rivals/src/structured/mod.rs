@@ -442,6 +442,9 @@ impl Rival for LogStructured {
         let Counts { written, cleaned, live, copied } = self.counts;
         let all = cleaned * u64::from(self.room);
         let part = |of: u64, all: u64| of as f64 / all.max(1) as f64;
+        if written == 0 {
+            return Vec::new();
+        }
         vec![
             ("write cost", part(all + copied + written, written)),
             ("live part of cleaned segments", part(live, all)),

@@ -23,7 +23,9 @@ pub enum RunError {
     #[error("nothing happens any more, and {0} requests are not answered")]
     Stuck(usize),
     /// There is no source of requests.
-    #[error("there is nobody who asks: a run has at least one source of requests")]
+    #[error(
+        "there is nobody who asks: a run has at least one source of requests, and one that goes on after the warm-up"
+    )]
     NoSource,
     /// All sources ended during the warm-up.
     #[error(

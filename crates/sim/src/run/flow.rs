@@ -19,7 +19,7 @@ pub(super) struct Flow<'a> {
     /// The next task of a recorded load.
     upcoming: Option<Task>,
     busy: usize,
-    is_measured: bool,
+    has_ended: bool,
     learned: Learned,
     tasks: Option<LearnedTasks>,
 }
@@ -27,7 +27,7 @@ pub(super) struct Flow<'a> {
 impl<'a> Flow<'a> {
     pub(super) fn new(source: &'a mut Source, random: Random, now: Instant) -> Flow<'a> {
         let learned = Learned::new(now);
-        Flow { source, random, began: now, upcoming: None, busy: 0, is_measured: false, learned, tasks: None }
+        Flow { source, random, began: now, upcoming: None, busy: 0, has_ended: false, learned, tasks: None }
     }
 
     /// The number of processes of a closed load.
@@ -46,6 +46,21 @@ impl<'a> Flow<'a> {
     /// The part of the run in which it sends requests.
     pub(super) fn during(&self) -> During {
         self.source.during
+    }
+
+    /// The warm-up ends, and with it its sources.
+    pub(super) fn end_warm_up(&mut self) {
+        self.has_ended = self.source.during == During::WarmUp;
+    }
+
+    /// Whether it has ended, and has requests under way.
+    pub(super) fn is_ending(&self) -> bool {
+        self.has_ended && self.busy > 0
+    }
+
+    /// Whether its requests are measured.
+    pub(super) fn is_measured(&self) -> bool {
+        !self.has_ended
     }
 
     /// How long a process thinks before its next task. None where no process waits for the end of a
@@ -72,7 +87,7 @@ impl<'a> Flow<'a> {
     /// The next task of a process, if it has one.
     pub(super) fn next_task(&mut self, process: u32) -> Result<Option<Task>, RunError> {
         match self.upcoming.take() {
-            _ if self.is_measured && self.source.during == During::WarmUp => Ok(None),
+            _ if self.has_ended => Ok(None),
             Some(task) => Ok(Some(task)),
             None => self.source.begin(process, &mut self.random).map_err(|error| self.failed(error)),
         }
@@ -99,7 +114,6 @@ impl<'a> Flow<'a> {
 
     /// The measurement begins.
     pub(super) fn measure(&mut self, now: Instant) {
-        self.is_measured = true;
         self.learned = Learned::new(now);
         self.tasks = self.source.pattern().is_of_tasks().then(|| LearnedTasks::new(now));
     }

@@ -57,6 +57,16 @@ impl<'a> Hosts<'a> {
         self.flows
     }
 
+    /// The sources that are measured.
+    pub(super) fn measured(&self) -> impl Iterator<Item = &Flow<'a>> {
+        self.flows.iter().filter(|flow| flow.is_measured())
+    }
+
+    /// The warm-up ends, and with it its sources.
+    pub(super) fn end_warm_up(&mut self) {
+        self.flows.iter_mut().for_each(Flow::end_warm_up);
+    }
+
     /// The measurement begins.
     pub(super) fn measure(&mut self, now: Instant) -> Result<(), RunError> {
         self.flows.iter_mut().for_each(|flow| flow.measure(now));

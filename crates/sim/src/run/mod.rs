@@ -220,6 +220,12 @@ impl Run<'_> {
         if answered >= most && !warm(self.traffic.world_mut(), answered, watch) {
             return Err(RunError::NotWarm(answered));
         }
+        // Requests of sources that end are answered before anything is counted.
+        self.hosts.end_warm_up();
+        let is_ending = |run: &Run<'_>| run.hosts.flows().iter().any(Flow::is_ending);
+        if is_ending(self) {
+            answered = self.pass(measure, FAR, answered, watch, |run, _, _| !is_ending(run))?;
+        }
         Ok(Passed { requests: answered, time: self.traffic.now().since(began) })
     }
 
@@ -250,7 +256,10 @@ impl Run<'_> {
     ) -> Result<Report, RunError> {
         let began = self.traffic.now();
         self.hosts.measure(began)?;
-        let several = self.hosts.flows().len() > 1;
+        let several = match self.hosts.measured().count() {
+            0 => return Err(RunError::NoSource),
+            count => count > 1,
+        };
         self.measured = Some(Measured::begin(&mut self.traffic, warm_up, several));
         let end = measure.longest.map_or(FAR, |longest| began + longest);
         let (ended, answered) = self
@@ -260,7 +269,8 @@ impl Run<'_> {
         }
         let Run { mut traffic, hosts, measured } = self;
         let now = traffic.now();
-        let sources = hosts.into_flows().into_iter().map(|flow| flow.report(now)).collect();
+        let measured_flows = hosts.into_flows().into_iter().filter(Flow::is_measured);
+        let sources = measured_flows.map(|flow| flow.report(now)).collect();
         Ok(measured.expect("it was put there").report(&mut traffic, ended, sources))
     }
 
@@ -279,10 +289,9 @@ impl Run<'_> {
 
     /// The largest half width of the required intervals, as a fraction of its mean.
     fn precision(&self) -> f64 {
-        let flows = self.hosts.flows();
         let all = self.measured.as_ref().and_then(Measured::mean);
-        let response = all.unwrap_or_else(|| flows[0].mean());
-        let means = std::iter::once(response).chain(flows.iter().filter_map(Flow::task_mean));
+        let response = all.or_else(|| self.hosts.measured().next().map(Flow::mean));
+        let means = response.into_iter().chain(self.hosts.measured().filter_map(Flow::task_mean));
         means.map(|mean| mean.relative()).fold(0.0, f64::max)
     }
 }

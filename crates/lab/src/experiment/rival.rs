@@ -219,6 +219,7 @@ fn check(setup: &Setup, name: RivalName) -> Result<(), RivalError> {
         groups,
         width,
         domains,
+        spares,
         block,
         consistency,
     } = &setup.array;
@@ -230,6 +231,7 @@ fn check(setup: &Setup, name: RivalName) -> Result<(), RivalError> {
         (groups.is_some(), "array.groups"),
         (width.is_some(), "array.width"),
         (domains.is_some(), "array.domains"),
+        (spares.is_some(), "array.spares"),
         (block.is_some(), "array.block"),
         (consistency.is_some(), "array.consistency"),
         (setup.log != LogSettings::default(), "log"),

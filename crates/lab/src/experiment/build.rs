@@ -15,7 +15,7 @@ use super::drive::DriveError;
 use super::health::HealthSettingsError;
 use super::path::PathSettingsError;
 use super::prepared::{Design, Prepared};
-use super::rival::{RivalError, RivalPlan};
+use super::rival_plan::{RivalError, RivalPlan};
 use super::setup::{MeasureSettings, Setup};
 use super::workload::WorkloadError;
 use crate::settings::{SettingError, Size, TuningError};

@@ -12,6 +12,7 @@ pub mod predict;
 pub mod prepared;
 pub mod reliability;
 pub mod rival;
+pub mod rival_plan;
 pub mod setup;
 pub mod sweep;
 mod tables;

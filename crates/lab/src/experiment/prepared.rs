@@ -22,7 +22,7 @@ use parlour_workload::space::Space;
 use super::control::{Control, Found, Setting};
 use super::health::{Followed, Happened, HealthSettings};
 use super::path::PathSettings;
-use super::rival::RivalPlan;
+use super::rival_plan::RivalPlan;
 use super::workload::{WorkloadError, WorkloadSettings};
 
 /// All that a run needs.

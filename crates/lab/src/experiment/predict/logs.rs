@@ -81,7 +81,7 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
         parity,
         parity,
     ];
-    if prepared.geometry.is_journaled() {
+    if geometry(prepared).is_journaled() {
         let stored = appends * appended.segments * room * written.get() as f64;
         bursts.push(Burst {
             often: tables(prepared, stored) + each_cycle,
@@ -96,7 +96,7 @@ pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmod
 /// request causes `stored` sectors of segments: when that is a sixteenth of the stream of records.
 /// (One more is written for each reintegration.)
 fn tables(prepared: &Prepared, stored: f64) -> f64 {
-    let records = prepared.geometry.commit_part(CommitPart::Records).1.get() as f64;
+    let records = geometry(prepared).commit_part(CommitPart::Records).1.get() as f64;
     stored / (records / TABLE)
 }
 
@@ -105,7 +105,7 @@ const TABLE: f64 = 16.0;
 
 /// The time of each disk for a table.
 fn table(prepared: &Prepared, disk: &Disk) -> f64 {
-    let sectors = prepared.geometry.table_length().bytes().get() as f64 / 1024.0;
+    let sectors = geometry(prepared).table_length().bytes().get() as f64 / 1024.0;
     disk.access(sectors / disk.unit)
 }
 

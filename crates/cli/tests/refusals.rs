@@ -30,7 +30,7 @@ fn organizations_that_are_simulated_only_are_neither_created_nor_drawn() {
         let told = format!("{} is simulated only", rival.to_lowercase());
         for command in [
             format!("create -o {rival} --size 64MiB a b c d e f"),
-            format!("up -o {rival} --size 64MiB a b c d e f"),
+            format!("up -o {rival}"),
             format!("layout -o {rival}"),
             format!("explain write 0 4KiB -o {rival}"),
         ] {

@@ -42,7 +42,8 @@ pub(crate) fn line(event: &Event, roster: &Roster) -> String {
             format!("what {slot} held is being rebuilt into spare room on the other members")
         }
         Event::SpareRoomFilled { slot } => format!(
-            "what {slot} held is in spare room on the other members: the array survives further failures as before; put a              new member into {slot} to free that room"
+            "what {slot} held is in spare room on the other members: the array survives further failures as before; put a \
+             new member into {slot} to free that room"
         ),
         Event::RebuildStopped { slot, at } => format!(
             "the rebuild of {} stopped: the stripe at byte {} cannot be computed, because more than one of \

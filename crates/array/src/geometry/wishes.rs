@@ -135,7 +135,8 @@ pub enum CreationError {
     },
     /// Only declustered layouts have room for spares.
     #[error(
-        "distributed spares are for stripes that are narrower than a group of members: give raid5 or raid6 a width,          or add whole members as spares"
+        "distributed spares are for stripes that are narrower than a group of members: give raid5 or raid6 a width, \
+         or add whole members as spares"
     )]
     UselessSpares,
     /// No stripe has room for so many.

@@ -109,6 +109,23 @@ fn no_stripe_has_more_units_in_a_failure_domain_than_may_be_lost() {
 }
 
 #[test]
+fn distributed_spares_are_for_stripes_that_leave_room_for_them() {
+    let raid6 = Creation { checks: 2, members: 8, ..creation("raid6") };
+    let layout = raid6.organization.layout.declustered().expect("its parity moves");
+    let organization = Organization { layout, ..raid6.organization };
+    let with = |width, spares| {
+        Geometry::create(&Creation { organization, width: Some(width), spares, ..raid6.clone() })
+    };
+    assert!(with(7, 1).is_ok(), "a stripe and its spare place are on all members");
+    assert_eq!(with(5, 2).map(|_| ()), Err(CreationError::TooManySpares(2)));
+    let domains = Creation { domains: Some(4), width: Some(8), spares: 1, organization, ..raid6.clone() };
+    let refused = Geometry::create(&domains).map(|_| ());
+    assert_eq!(refused, Err(CreationError::BadWidth { width: 8, members: 8, least: 4, most: 7 }));
+    let wide = Geometry::create(&Creation { spares: 1, ..raid6 }).map(|_| ());
+    assert_eq!(wide, Err(CreationError::UselessSpares));
+}
+
+#[test]
 fn each_far_copy_has_room_for_a_unit_at_least() {
     let (name, unit) = ("raid10-far", Sectors::new(1 << 20));
     let refused = Geometry::create(&Creation { checks: 1, unit, ..creation(name) });

@@ -69,7 +69,8 @@ pub enum AssemblyError {
     Diverged(String, String),
     /// More members are missing than the organization tolerates.
     #[error(
-        "too many members are missing: {missing}; this array survives {tolerance} of those that share data"
+        "too many members are missing: {missing}; this array survives {tolerance} of those that share data (--read-only --force \
+         serves what is left: everything else reads as errors)"
     )]
     TooManyMissing {
         /// The missing members.

@@ -30,16 +30,18 @@ pub enum Content {
         /// Which copy, from 1.
         copy: u16,
     },
-    /// A parity of a stripe's data units.
+    /// A parity of data units of a stripe.
     Parity {
         /// The stripe.
         stripe: u64,
-        /// Which of its parities, from 0: P, Q, R, S.
+        /// Which of its parities, from 0: P, Q, R, S; with two dimensions, rows before columns.
         check: u16,
         /// The first data unit that it protects.
         first: u64,
         /// The last data unit that it protects.
         last: u64,
+        /// Which data units between them it protects.
+        of: Covers,
     },
     /// A sublog of a region.
     Log {
@@ -59,19 +61,51 @@ pub enum Content {
     Unused,
 }
 
+/// Which data units of a stripe, from the first to the last of them, a parity protects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Covers {
+    /// All of the stripe.
+    Stripe,
+    /// Those of a row of a grid.
+    Row,
+    /// Those of a column of a grid, and not those of other columns between them.
+    Column,
+}
+
 impl Content {
     /// The content of `unit` of `stripe`.
     pub fn of_unit(geometry: &Geometry, stripe: Stripe, unit: Unit) -> Content {
         let layout = geometry.layout();
         let data_units = u64::from(layout.data_units());
         let first = stripe.get() * data_units;
+        let number = |unit: Unit| first + u64::from(unit.get());
         if layout.is_data(unit) {
-            Content::Data { number: first + u64::from(unit.get()) }
-        } else if geometry.code().repeats(unit).is_some() {
-            Content::Copy { number: first, copy: unit.get() }
+            Content::Data { number: number(unit) }
+        } else if let Some(copied) = geometry.code().repeats(unit) {
+            let before = layout.checks().take_while(|check| *check < unit);
+            let before = before.filter(|check| geometry.code().repeats(*check) == Some(copied));
+            Content::Copy { number: number(copied), copy: before.count() as u16 + 1 }
         } else {
+            let protected: Vec<Unit> = geometry.code().encode(unit).map(|(unit, _)| unit).collect();
+            let (from, to) = (protected[0], protected[protected.len() - 1]);
+            let of = match protected.len() {
+                all if all == usize::from(layout.data_units()) => Covers::Stripe,
+                units if usize::from(to.get() - from.get()) + 1 == units => Covers::Row,
+                _ => Covers::Column,
+            };
             let (stripe, check) = (stripe.get(), unit.get() - layout.data_units());
-            Content::Parity { stripe, check, first, last: first + data_units - 1 }
+            Content::Parity { stripe, check, first: number(from), last: number(to), of }
+        }
+    }
+
+    /// The name of a parity that is the number `check` of its stripe: P, Q and so on, or Row or Col
+    /// in a grid. Not needed of what is no parity.
+    pub fn parity_name(check: u16, of: Covers) -> String {
+        match of {
+            Covers::Stripe => char::from(b'P' + (check % 10) as u8).to_string(),
+            Covers::Row => "Row".to_owned(),
+            Covers::Column => "Col".to_owned(),
         }
     }
 
@@ -82,22 +116,20 @@ impl Content {
 }
 
 impl fmt::Display for Content {
-    /// As in Stodolsky figure 1: `D0`, `P0-2`; a copy has the name of its data unit.
+    /// As in Stodolsky figure 1: `D0`, `P0-2`; a copy has the name of its data unit. In a grid,
+    /// `Row0-2` and `Col0-6`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = match self {
             Content::Data { number } | Content::Copy { number, .. } => format!("D{number}"),
-            Content::Parity { check, first, last, .. } => format!("{}{first}-{last}", parity_letter(*check)),
+            Content::Parity { check, first, last, of, .. } => {
+                format!("{}{first}-{last}", Content::parity_name(*check, *of))
+            }
             Content::Log { region, .. } => format!("Log {region}"),
             Content::Spare { stripe } => format!("spare {stripe}"),
             Content::Unused => "-".to_owned(),
         };
         f.pad(&text)
     }
-}
-
-/// The letter for a parity: P, Q and so on.
-pub fn parity_letter(check: u16) -> char {
-    char::from(b'P' + (check % 10) as u8)
 }
 
 /// A run of one content on a member.

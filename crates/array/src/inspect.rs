@@ -10,11 +10,12 @@ use crate::format::banks::Banks;
 use crate::format::superblock::Superblock;
 use crate::identity::Identity;
 use crate::layout::{Location, Occupant};
+use crate::lost::{LostData, lost};
 use crate::mode::Mode;
 use crate::rooms::Rooms;
 use crate::roster::{SlotState, Traffic};
 use crate::status::{Counters, Held, LogStatus, MemberStatus, Status, TrafficStatus, WriteBackStatus};
-use parlour_units::{Member, Region, Sector, Slot};
+use parlour_units::{Member, Region, Sector, Slot, Stripe};
 
 impl Array {
     /// What was counted since the array was opened.
@@ -71,6 +72,16 @@ impl Array {
             counters: Counters { out_of_space: cx.lacks_space, ..cx.counters },
             memory: (cx.buffers.in_use().bytes(), cx.buffers.peak().bytes()),
         }
+    }
+
+    /// The data that cannot be read, of the stripes from `from` on. At most `most` stripes are
+    /// looked at; [`LostData::next`] is where to go on.
+    ///
+    /// Data in the journal that is newer than what its place holds can be read, and is named
+    /// nevertheless while its place cannot. Not named are sectors of members that cannot be read,
+    /// unless they are on the bad-block log.
+    pub fn lost(&self, from: Stripe, most: u64) -> LostData {
+        lost(&self.rooms.core, from, most)
     }
 
     /// Whether a rebuild, resync or scrub is running and not stopped.

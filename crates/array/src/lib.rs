@@ -37,6 +37,7 @@ mod job;
 pub mod layout;
 mod log;
 mod log_places;
+mod lost;
 mod maintenance;
 mod map;
 mod metadata;
@@ -68,8 +69,7 @@ pub use buffer::{BufferId, Part, Slice};
 pub use code::MOST_PARITIES;
 pub use columns::{Columns, Piece, Window};
 pub use draw::{
-    Block, BlockKind, Cell, Content as DrawnContent, Row, draw_region, draw_regions, draw_units,
-    parity_letter,
+    Block, BlockKind, Cell, Content as DrawnContent, Covers, Row, draw_region, draw_regions, draw_units,
 };
 pub use effect::{Action, Class, Effect, EffectId, Fault, Modify, Outcome};
 pub use explain::{
@@ -90,6 +90,7 @@ pub use geometry::{
 };
 pub use identity::{Identity, ParseIdentityError};
 pub use log::{CommitLogContent, CommitLogReader};
+pub use lost::LostData;
 pub use map::{pieces, windows};
 pub use mode::Mode;
 pub use opening::{Image, NewArray, Opening, create, is_long_enough};

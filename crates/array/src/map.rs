@@ -76,7 +76,8 @@ mod tests {
             domains: None,
             spares: 0,
         };
-        let details = Details { checks: 1, regions: None, log_copies: 1, logged: false, positions: None };
+        let details =
+            Details { checks: 1, tolerance: 1, regions: None, log_copies: 1, logged: false, positions: None };
         Layout::new(LayoutChoice::Parity(Rotation::LeftSymmetric), details, request)
     }
 

@@ -156,7 +156,7 @@ impl Array {
         let mut commits = std::mem::take(&mut opening.commits);
         let Opening { assembly, members, spares, tuning, read_only, force, session, .. } = &opening;
         let (superblock, geometry) = (&assembly.superblock, &assembly.geometry);
-        check_whole_enough(assembly, *read_only)?;
+        check_whole_enough(assembly, *read_only, *force)?;
         let mut map = assembly.newest_bitmap(&opening.bitmaps);
         let (table, table_sequence) = assembly.newest_table(&opening.tables);
         let table = table.unwrap_or_default();
@@ -232,10 +232,12 @@ fn implausible(opening: &Opening, commits: &[CommitLogContent]) -> Vec<Event> {
     implausible
 }
 
-/// Checks that there are enough members, and that they can be opened in this way.
-fn check_whole_enough(assembly: &Assembly, read_only: bool) -> Result<(), AssemblyError> {
+/// Checks that there are enough members, and that they can be opened in this way. With too few, an
+/// array can be read only, and only if somebody says so: what is lost reads as errors.
+fn check_whole_enough(assembly: &Assembly, read_only: bool, force: bool) -> Result<(), AssemblyError> {
     let (superblock, geometry) = (&assembly.superblock, &assembly.geometry);
-    if !assembly.survives() {
+    let may_lack = read_only && force;
+    if !may_lack && !assembly.survives() {
         return Err(AssemblyError::TooManyMissing {
             missing: missing_names(assembly),
             tolerance: geometry.fault_tolerance(),

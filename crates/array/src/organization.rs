@@ -12,6 +12,7 @@ use std::ops::RangeInclusive;
 use parlour_units::words::{did_you_mean, meant};
 use serde::{Deserialize, Serialize};
 
+use crate::code::checks_of_grid;
 use crate::layout::Rotation;
 
 pub use crate::code::Code;
@@ -114,7 +115,7 @@ impl Organization {
         self.code.is_parity()
     }
 
-    /// The usual name of these choices with this many `checks` in each stripe, in groups of so many
+    /// The usual name of these choices with this many `checks` in each stripe over so many
     /// `members`. How parity rotates and which copy is read are details without a name.
     pub fn name(self, checks: u16, members: u16) -> &'static str {
         let is_alike = |row: &&NamedOrganization| {
@@ -148,8 +149,14 @@ impl Organization {
 const UNNAMED: &str = "unnamed";
 
 /// What others call our organizations.
-const OTHER_NAMES: [(&str, &str); 4] =
-    [("raid-6", "raid6"), ("raidz2", "raid6"), ("raid-dp", "raid6"), ("p+q", "raid6")];
+const OTHER_NAMES: [(&str, &str); 6] = [
+    ("raid-6", "raid6"),
+    ("raidz2", "raid6"),
+    ("raid-dp", "raid6"),
+    ("p+q", "raid6"),
+    ("raid2d", "raid-2d"),
+    ("2d-parity", "raid-2d"),
+];
 
 /// A name like this one.
 fn meant_by(name: &str) -> Option<&'static str> {
@@ -197,15 +204,27 @@ pub enum Checks {
     Number(u16),
     /// A copy on every further member.
     Others,
+    /// As many as the rows and columns of the grid that the others fill.
+    Grid,
 }
 
 impl Checks {
-    /// Their number in a group of so many `members`.
+    /// Their number in stripes over so many `members`.
     pub fn of(self, members: u16) -> u16 {
         match self {
             Checks::Number(number) => number,
             Checks::Others => members.saturating_sub(1),
+            Checks::Grid => checks_of_grid(members),
         }
+    }
+}
+
+impl NamedOrganization {
+    /// The least number of members.
+    pub fn least_members(&self) -> u16 {
+        let Organization { layout, code, .. } = self.organization;
+        let checks = self.checks.of(2);
+        layout.least_members(checks, *code.data(checks).start(), self.organization.log_copies(checks))
     }
 }
 
@@ -222,7 +241,7 @@ const fn row(
 }
 
 /// The table. New rows are added at its end.
-pub const NAMED: [NamedOrganization; 11] = {
+pub const NAMED: [NamedOrganization; 12] = {
     use {Checks::*, Code::*, LayoutChoice::*, ReadChoice::*, Update::*};
     [
         row(
@@ -284,6 +303,15 @@ pub const NAMED: [NamedOrganization; 11] = {
             InPlace,
             Direct,
             Number(2),
+        ),
+        row(
+            "raid-2d",
+            "striped, parity of rows and columns, rotated, survives the loss of any two members",
+            Parity(Rotation::LeftSymmetric),
+            TwoDimensional,
+            InPlace,
+            Direct,
+            Grid,
         ),
     ]
 };

@@ -15,6 +15,7 @@ mod outcome;
 mod repair;
 mod state;
 
+pub(crate) use self::build::{is_outdated, untrusted};
 pub(crate) use self::state::{StripeWork, Stripes};
 use crate::context::Context;
 use crate::durable::Durable;

@@ -8,8 +8,8 @@ use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Action, AdminError, Located, LogCreation, Operation, Repair, RequestError};
 use parlour_units::{Region, Sectors, Slot, Stripe, Unit};
 
-/// RAID 6, RAID 4 with three check units, RAID 5 with four, and parity logging with two, with both
-/// consistencies.
+/// RAID 6, RAID 4 with three check units, RAID 5 with four, parity logging with two, and a grid of
+/// two rows and two columns, with both consistencies.
 fn setups() -> Vec<Setup> {
     let of = |name: &str, members: u16, checks: u16| Setup {
         checks,
@@ -22,6 +22,7 @@ fn setups() -> Vec<Setup> {
         of("raid4", 6, 3),
         of("raid5", 6, 4),
         of("parity-logging", 6, 2),
+        of("raid-2d", 8, 4),
     ];
     let journal = |setup: &Setup| Setup { consistency: Consistency::Journal, ..setup.clone() };
     with_bitmap.iter().flat_map(|setup| [setup.clone(), journal(setup)]).collect()
@@ -166,6 +167,65 @@ fn a_log_that_cannot_be_read_is_read_from_its_other_copy() {
             world.settle();
             all_fits(&mut world, &content);
         }
+    }
+}
+
+/// The ranges that the array says are lost, sector by sector.
+fn lost_sectors(world: &World) -> Vec<u64> {
+    let (mut sectors, mut from) = (Vec::new(), Some(Stripe::new(0)));
+    while let Some(stripe) = from {
+        let lost = world.array.lost(stripe, 5);
+        let all = lost.ranges.iter().flat_map(|(at, length)| at.get()..at.get() + length.get());
+        sectors.extend(all);
+        from = lost.next;
+    }
+    sectors
+}
+
+/// All sectors that cannot be read, by reading each.
+fn unreadable_sectors(world: &mut World) -> Vec<u64> {
+    (0..world.capacity()).filter(|at| world.read_now(*at, 1) == Err(RequestError::Lost)).collect()
+}
+
+/// Members beyond what is survived, and sectors that a rebuild passed over: what is listed is what
+/// reads as errors.
+#[test]
+fn what_is_listed_as_lost_is_what_cannot_be_read() {
+    let declustered = Setup {
+        width: Some(4),
+        organization: Organization {
+            layout: parlour_array::organization::LayoutChoice::Declustered,
+            ..Organization::named("raid6").expect("it is known").organization
+        },
+        ..Setup::named("raid6", 9)
+    };
+    let few = |setup: Setup| Setup { member_length: 4 * 2_048, ..setup };
+    for setup in [few(Setup::named("raid6", 6)), few(Setup::named("raid-2d", 8)), few(declustered)] {
+        for lost in 1..=4 {
+            let (mut world, _) = written(&setup, &mut Random(SEED));
+            [1, 2, 4, 5].iter().take(lost).for_each(|slot| world.disk_at(*slot).dead = true);
+            // (A member's death is noticed when it is read.)
+            let unreadable = unreadable_sectors(&mut world);
+            assert!(lost_sectors(&world) == unreadable, "{lost} lost");
+            assert!(lost <= 2 || lost == 3 && setup.checks > 2 || !unreadable.is_empty(), "{lost} lost");
+        }
+        let (mut world, _) = written(&setup, &mut Random(SEED));
+        let geometry = setup.geometry();
+        let slots = [0, 1, 2].map(|unit| geometry.layout().locate(Stripe::new(3), Unit::new(unit)));
+        let at = (geometry.data_start() + slots[2].at.from_start()).get();
+        world.disk_at(slots[2].slot.get()).unreadable.insert(at + 2);
+        for place in &slots[..2] {
+            fail(&mut world, place.slot.get()).expect("two may be lost");
+        }
+        for place in &slots[..2] {
+            world.replace(place.slot.get());
+        }
+        world.settle();
+        let (listed, unreadable) = (lost_sectors(&world), unreadable_sectors(&mut world));
+        assert_eq!(listed.len(), if setup.checks > 2 { 0 } else { 2 }, "a sector of each unit");
+        assert!(listed.iter().all(|at| unreadable.contains(at)));
+        // The sector that was in the way is not on the list.
+        assert!(unreadable.len() <= listed.len() + 1, "{unreadable:?}");
     }
 }
 

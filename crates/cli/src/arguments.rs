@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    add, completions, create, drives, examine, explain, fail, layout, model, rebuild, reliability, remove,
-    replace, reproduce, scrub, serve, simulate, status, stop, torture, up,
+    add, completions, create, drives, examine, explain, fail, layout, lost, model, rebuild, reliability,
+    remove, replace, reproduce, scrub, serve, simulate, status, stop, torture, up,
 };
 
 /// A disk array in software: files and block devices as one redundant network block device
@@ -26,6 +26,7 @@ pub(crate) enum Command {
     Create(create::Options),
     Serve(serve::Options),
     Status(status::Options),
+    Lost(lost::Options),
     Examine(examine::Options),
     Fail(fail::Options),
     Remove(remove::Options),

@@ -33,7 +33,7 @@ fn array(row: Row, state: State) -> Array {
 /// As many members fail as parity survives; of mirrors one.
 fn fail(array: &Array, row: Row) {
     array.fail(FAILED);
-    if row.name == tools::RAID6.name {
+    if [tools::RAID6.name, tools::RAID_2D.name].contains(&row.name) {
         array.fail(FAILED + 2);
     }
 }
@@ -293,6 +293,9 @@ mod healthy {
     mod raid6 {
         clients!(RAID6, Healthy);
     }
+    mod raid_2d {
+        clients!(RAID_2D, Healthy);
+    }
     mod parity_logging {
         clients!(PARITY_LOGGING, Healthy);
     }
@@ -329,6 +332,9 @@ mod with_two_members_failed {
     mod raid6 {
         clients!(RAID6, Degraded);
     }
+    mod raid_2d {
+        clients!(RAID_2D, Degraded);
+    }
     mod declustered_12 {
         clients!(DECLUSTERED_12, Degraded);
     }
@@ -352,6 +358,7 @@ fn the_table_has_no_organization_that_no_client_met() {
         tools::RAID4,
         tools::RAID5,
         tools::RAID6,
+        tools::RAID_2D,
         tools::PARITY_LOGGING,
     ];
     let mut met: Vec<&str> = met.iter().map(|row| row.name).collect();

@@ -98,6 +98,58 @@ fn what_does_not_fit_and_what_cannot_be_served_is_at_risk() {
 }
 
 #[test]
+fn what_is_left_of_an_array_can_be_read_and_what_is_lost_is_listed() {
+    let mut array = Array::new(tools::RAID5, 8, "--consistency bitmap", "");
+    let image = array.bench.path("image");
+    make_image(&image, array.capacity(), 10);
+    succeed(tool(&array.bench, "nbdcopy").args(["--flush", "image", &array.uri()]));
+    assert!(array.bench.succeed("lost -a .").starts_with("Nothing is lost: all of 24 MiB can be read"));
+    array.stop();
+    for member in ["member1", "member3"] {
+        std::fs::remove_file(array.bench.path(member)).expect("a member is lost");
+    }
+    let refusal = array.bench.refuse("serve . --unix nbd.sock --wait 0s", 1);
+    assert!(refusal.contains("--read-only --force"), "{refusal}");
+    array.serve("--read-only --force");
+    let text = array.bench.succeed("lost -a . --most 1");
+    assert!(text.starts_with("9.6 MiB of 24 MiB cannot be read, in "), "{text}");
+    assert!(text.contains("more (--most)"), "{text}");
+    let verdict = array.status()["verdict"]["sentence"].to_string();
+    assert!(verdict.contains("'parlour lost --array .' lists"), "{verdict}");
+    let lost = json(&array.bench.succeed("lost -a . --json --most 1000"));
+    let ranges = lost["ranges"].as_array().expect("ranges are listed");
+    assert_eq!(lost["count"].as_u64(), Some(ranges.len() as u64));
+    // Every unit is read: it is right, or it is an error and is on the list.
+    let read = format!(
+        "import json, nbd\n\
+         handle = nbd.NBD()\n\
+         handle.connect_uri('{}')\n\
+         def read(at):\n\
+         \x20   try: return handle.pread(65536, at).hex()\n\
+         \x20   except nbd.Error: return None\n\
+         print(json.dumps([read(at) for at in range(0, handle.get_size(), 65536)]))",
+        array.uri()
+    );
+    let read = json(&succeed(tool(&array.bench, tools::PYTHON).args(["-c", &read])));
+    let content = std::fs::read(&image).expect("the image");
+    let mut lost = Vec::new();
+    for (number, unit) in read.as_array().expect("a unit each").iter().enumerate() {
+        let at = number * (64 << 10);
+        let right: String = content[at..][..64 << 10].iter().map(|byte| format!("{byte:02x}")).collect();
+        match unit.as_str() {
+            Some(unit) => assert!(unit == right, "the unit at {at}"),
+            None => lost.push(at as u64),
+        }
+    }
+    let units = |range: &Value| {
+        let [from, length] = [0, 1].map(|place| range[place].as_u64().expect("a number"));
+        (from..from + length).step_by(64 << 10)
+    };
+    assert_eq!(ranges.iter().flat_map(units).collect::<Vec<u64>>(), lost);
+    array.stop();
+}
+
+#[test]
 fn an_array_that_was_killed_is_degraded_until_it_is_served() {
     let mut array = Array::new(tools::RAID5, 8, "", "");
     make_image(&array.bench.path("image"), array.capacity(), 9);

@@ -4,7 +4,9 @@ mod common;
 
 use std::sync::mpsc::channel;
 
-use common::rig::{MEMBERS, Reference, create, member_paths, open_request, serve, serve_open, serve_watched};
+use common::rig::{
+    MEMBERS, Reference, create, member_paths, members_of, open_request, serve, serve_open, serve_watched,
+};
 use common::{on_disk, on_memory, ways};
 use parlour_array::organization::NAMED;
 use parlour_array::{Operation, RequestError, Tuning};
@@ -17,7 +19,7 @@ fn every_organization_serves_stops_and_comes_back_in_any_order() {
     for (seed, named) in NAMED.iter().enumerate() {
         eprintln!("{}", named.name);
         let directory = on_memory().unwrap_or_else(on_disk);
-        let mut members = member_paths(directory.path(), MEMBERS);
+        let mut members = members_of(named, directory.path());
         create(named, &members);
         let served = serve(&members);
         let mut reference = Reference::new(&served, 1_000 + seed as u64);
@@ -42,7 +44,7 @@ fn every_way_to_access_members_serves() {
         for named in NAMED.iter().filter(|named| !named.name.starts_with("raid0")) {
             eprintln!("{way:?} {}", named.name);
             let directory = on_disk();
-            let members = member_paths(directory.path(), MEMBERS);
+            let members = members_of(named, directory.path());
             create(named, &members);
             let request = parlour_engine::OpenRequest { io: way, ..open_request(&members) };
             let served = serve_open(parlour_engine::open(&request).expect("it opens"), None);
@@ -59,7 +61,7 @@ fn a_killed_server_loses_nothing_and_resyncs() {
     for (seed, named) in NAMED.iter().enumerate() {
         eprintln!("{}", named.name);
         let directory = on_memory().unwrap_or_else(on_disk);
-        let members = member_paths(directory.path(), MEMBERS);
+        let members = members_of(named, directory.path());
         create(named, &members);
         let served = serve(&members);
         let mut reference = Reference::new(&served, 2_000 + seed as u64);
@@ -85,7 +87,7 @@ fn a_missing_member_is_done_without_replaced_and_rebuilt() {
         }
         eprintln!("{}", named.name);
         let directory = on_memory().unwrap_or_else(on_disk);
-        let members = member_paths(directory.path(), MEMBERS);
+        let members = members_of(named, directory.path());
         create(named, &members);
         let served = serve(&members);
         let mut reference = Reference::new(&served, 3_000 + seed as u64);

@@ -1,7 +1,7 @@
 //! The parameters of a seed's array. All are random, and extreme values are more frequent than in
 //! practice.
 
-use parlour_array::organization::{Consistency, NAMED, NamedOrganization};
+use parlour_array::organization::{Checks, Consistency, NAMED, NamedOrganization};
 use parlour_array::{
     Creation, Cylinder, Geometry, LargeWrite, LogCreation, LogFlush, LogPool, StoredGeometry, Tuning,
 };
@@ -76,8 +76,8 @@ impl Options {
                 creation.consistency = consistency.unwrap_or_else(|| apart.pick(&both));
             }
             draw_apart(random, &mut tuning, &mut creation);
-            draw_checks(&mut Random::new(random.clone().next() ^ CHECKS), &mut creation);
-            draw_width(&mut Random::new(random.clone().next() ^ WIDTH), &mut creation);
+            draw_checks(&mut Random::new(random.clone().next() ^ CHECKS), row, &mut creation);
+            draw_width(&mut Random::new(random.clone().next() ^ WIDTH), row, &mut creation);
             // An impossible array is drawn again.
             if let Ok(geometry) = Geometry::create_on(&creation, cylinder(creation.unit)) {
                 return Options { row, creation, stored: *geometry.stored(), tuning, fill, load };
@@ -251,9 +251,15 @@ fn draw_apart(random: &Random, tuning: &mut Tuning, creation: &mut Creation) {
 }
 
 /// Where a stripe may have several check units, some arrays have one or two more than usual, each
-/// with a member more in each group, and one more for a further copy of a log.
-fn draw_checks(random: &mut Random, creation: &mut Creation) {
+/// with a member more in each group, and one more for a further copy of a log. Where their number
+/// follows from that of the members, there are at least as many members as it takes.
+fn draw_checks(random: &mut Random, row: NamedOrganization, creation: &mut Creation) {
     let organization = creation.organization;
+    if row.checks == Checks::Grid {
+        let members = row.least_members() + random.pick(&[0, 0, 1, 1, 2, 5]);
+        (creation.members, creation.checks) = (members * creation.groups, row.checks.of(members));
+        return;
+    }
     let has_choice = organization.checks().contains(&(creation.checks + 1));
     if organization.keeps_parity() && has_choice {
         let logged = organization.is_logged();
@@ -264,17 +270,21 @@ fn draw_checks(random: &mut Random, creation: &mut Creation) {
 }
 
 /// Some arrays whose parity may be declustered have narrower stripes, and up to four members more.
-fn draw_width(random: &mut Random, creation: &mut Creation) {
+fn draw_width(random: &mut Random, row: NamedOrganization, creation: &mut Creation) {
     let Some(declustered) = creation.organization.layout.declustered() else { return };
     if !random.chance(DECLUSTERED) {
         return;
     }
     creation.members += creation.groups * random.pick(&[0, 1, 2, 4]);
     let members = creation.members / creation.groups;
-    let (least, most) = (creation.checks + 2, members.saturating_sub(1));
+    let in_grid = row.checks == Checks::Grid;
+    let least = if in_grid { row.least_members() } else { creation.checks + 2 };
+    let most = members.saturating_sub(1);
     if least <= most {
         creation.organization.layout = declustered;
-        creation.width = Some(random.pick(&[least, most, (least + most) / 2]));
+        let width = random.pick(&[least, most, (least + most) / 2]);
+        creation.width = Some(width);
+        creation.checks = if in_grid { row.checks.of(width) } else { creation.checks };
         draw_domains(random, creation);
         draw_spares(random, creation);
     }
@@ -283,7 +293,8 @@ fn draw_width(random: &mut Random, creation: &mut Creation) {
 /// Half of those that have room for it have a distributed spare.
 fn draw_spares(random: &mut Random, creation: &mut Creation) {
     let members = creation.members / creation.groups;
-    let room = creation.domains.map_or(members, |domains| domains * creation.checks.min(members / domains));
+    let most = creation.tolerance();
+    let room = creation.domains.map_or(members, |domains| domains * most.min(members / domains));
     let fits = creation.width.is_some_and(|width| width < room);
     if random.chance(2) && fits {
         creation.spares = 1;
@@ -292,9 +303,9 @@ fn draw_spares(random: &mut Random, creation: &mut Creation) {
 
 /// Some of the narrower stripes are spread over failure domains of several members.
 fn draw_domains(random: &mut Random, creation: &mut Creation) {
-    let (members, checks) = (creation.members / creation.groups, creation.checks);
-    let room = |domains: u16| domains * checks.min(members / domains);
-    let possible = (checks + 1..members).filter(|domains| {
+    let (members, most) = (creation.members / creation.groups, creation.tolerance());
+    let room = |domains: u16| domains * most.min(members / domains);
+    let possible = (most + 1..members).filter(|domains| {
         members.is_multiple_of(*domains) && creation.width.is_some_and(|width| width <= room(*domains))
     });
     let possible: Vec<u16> = possible.collect();

@@ -97,7 +97,7 @@ fn print_table(outcomes: &[(&Scenario, Subject, Outcome)]) -> Tally {
         let write_back = if subject.write_back { ", write-back" } else { "" };
         let checks = match subject.organization.checks {
             Checks::Number(checks) if checks > 1 => format!(" with {checks} check units"),
-            Checks::Number(_) | Checks::Others => String::new(),
+            Checks::Number(_) | Checks::Others | Checks::Grid => String::new(),
         };
         let name = subject.organization.name;
         let array = format!("{name} {}{write_back}{checks}", subject.consistency.name());

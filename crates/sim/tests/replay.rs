@@ -6,7 +6,7 @@ mod common;
 
 use common::{LENGTH, MS, closed, drive, geometry, new, settle};
 use parlour_array::Repair;
-use parlour_array::organization::{Code, NAMED};
+use parlour_array::organization::{Code, NAMED, Organization};
 use parlour_array::record::{Entry, FirstDifference, Recording, replay};
 use parlour_sim::health::Deed;
 use parlour_sim::opening;
@@ -15,8 +15,10 @@ use parlour_units::Slot;
 
 /// Records reads and writes, the replacement of a member, and a scrub.
 fn recorded(organization: &str, redundant: bool) -> Recording {
-    let drives = (0..6).map(|_| drive("hp-c2247a")).collect();
-    let geometry = geometry(organization, 6, LENGTH);
+    let least = Organization::named(organization).expect("it is in the table").least_members();
+    let members = least.max(6);
+    let drives = (0..members).map(|_| drive("hp-c2247a")).collect();
+    let geometry = geometry(organization, members, LENGTH);
     let volume = opening::record(&new("recorded", &geometry), drives).unwrap();
     let mut world = World::new(vec![volume]);
     if redundant {

@@ -21,6 +21,8 @@ pub enum Code {
     /// Each check unit is a sum of all data units over GF(2⁸); the first is their exclusive or.
     #[serde(alias = "xor")]
     ReedSolomon,
+    /// Data units are in a grid, with the exclusive or of each row and each column.
+    TwoDimensional,
     /// There are two check units, each the exclusive or of one half of the data units. Only for
     /// tests.
     #[cfg(feature = "test-choices")]
@@ -32,6 +34,7 @@ rows! {
     None => scheme::NONE,
     Copy => scheme::COPY,
     ReedSolomon => super::reed_solomon::REED_SOLOMON,
+    TwoDimensional => super::two_dimensional::TWO_DIMENSIONAL,
     #[cfg(feature = "test-choices")]
     Halves => super::halves::HALVES,
 }
@@ -51,6 +54,11 @@ impl Code {
     /// are.
     pub(crate) fn tolerance(self, checks: u16) -> u16 {
         (self.scheme().tolerance)(checks)
+    }
+
+    /// With so many check units: the least and the greatest number of data units.
+    pub(crate) fn data(self, checks: u16) -> RangeInclusive<u16> {
+        (self.scheme().data)(checks)
     }
 
     /// Checks that the code fits the stripes of a layout.
@@ -75,6 +83,11 @@ impl Code {
     /// parity groups.
     pub fn is_parity(self) -> bool {
         self.scheme().is_parity
+    }
+
+    /// Whether check units are of rows and columns.
+    pub(crate) fn is_two_dimensional(self) -> bool {
+        self == Code::TwoDimensional
     }
 
     /// The number of which the number of members must be a multiple.

@@ -12,6 +12,7 @@ mod halves;
 mod reed_solomon;
 mod scheme;
 mod set;
+mod two_dimensional;
 
 use parlour_codec::galois::product;
 use parlour_units::Unit;
@@ -19,6 +20,7 @@ use parlour_units::Unit;
 pub use self::choice::Code;
 pub use self::reed_solomon::MOST_PARITIES;
 pub(crate) use self::set::UnitSet;
+pub(crate) use self::two_dimensional::checks_of as checks_of_grid;
 
 /// A term of a sum: a unit and its coefficient.
 pub(crate) type Term = (Unit, u8);
@@ -296,7 +298,12 @@ mod tests {
     fn every_code_survives_as_many_losses_as_it_says() {
         for code in Code::ALL.iter().copied() {
             for checks in code.checks().take(4) {
-                let table = Table::new(code, if code.is_copy() { 1 } else { 5 }, checks);
+                let data = if code.is_copy() {
+                    1
+                } else {
+                    5.clamp(*code.data(checks).start(), *code.data(checks).end())
+                };
+                let table = Table::new(code, data, checks);
                 assert_eq!(table.tolerance(), table.any_losses(), "{code:?}, {checks} check units");
             }
         }

@@ -10,14 +10,14 @@
 
 use parlour_codec::galois::{inverse, product};
 
-use super::scheme::{Scheme, as_many};
+use super::scheme::{Scheme, any, as_many};
 
 /// The greatest number of check units that are computed from several data units.
 pub const MOST_PARITIES: u16 = 4;
 
 /// One to four check units, of which the first are P and Q.
 pub(super) const REED_SOLOMON: Scheme =
-    Scheme { is_parity: true, checks: 1..=MOST_PARITIES, tolerance: as_many, coefficients };
+    Scheme { is_parity: true, checks: 1..=MOST_PARITIES, tolerance: as_many, data: any, coefficients };
 
 /// The row of ones, and rows (1 + y) ÷ (g⁻ⁱ + y) with y = 0, g, g²: a Cauchy matrix, and its limit
 /// for y = ∞, each row scaled so that it begins with 1. That of y = 0 is gⁱ.

@@ -218,11 +218,12 @@ impl Context {
         let written = written.filter(|_| !job.plan.keeps_listed);
         let unlists = written.is_some_and(|action| self.roster.note_written(action));
         job.unlisted |= unlists;
-        self.roster.note_answered(action);
-        let undurable = match outcome {
-            Outcome::Failed(fault) => Some(FailedAccess::new(fault, action)),
+        let fault = match outcome {
+            Outcome::Failed(fault) => Some(fault),
             _ => None,
         };
+        self.roster.note_answered(action, fault);
+        let undurable = fault.map(|fault| FailedAccess::new(fault, action));
         Answered { id, undurable: undurable.filter(|failure| failure.undurable), ends_phase, unlists }
     }
 

@@ -77,6 +77,8 @@ const DECLUSTERED: u64 = 512;
 const DOMAINS: u64 = 1024;
 /// Feature: distributed spares.
 const SPARES: u64 = 2048;
+/// Feature: check units of rows and columns.
+const TWO_DIMENSIONAL: u64 = 4096;
 /// Feature bits of this version that a reader must know.
 const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG
     | FAR_COPIES
@@ -89,7 +91,8 @@ const KNOWN_INCOMPATIBLE: u64 = COMMIT_LOG
     | SEVERAL_CHECKS
     | DECLUSTERED
     | DOMAINS
-    | SPARES;
+    | SPARES
+    | TWO_DIMENSIONAL;
 /// Feature bits of this version that a writer must know (none yet).
 const KNOWN_READ_ONLY_COMPATIBLE: u64 = 0;
 
@@ -467,6 +470,7 @@ fn incompatible(geometry: &StoredGeometry) -> u64 {
         | bit(geometry.layout.width.is_some(), DECLUSTERED)
         | bit(geometry.layout.domains.is_some(), DOMAINS)
         | bit(geometry.layout.spares > 0, SPARES)
+        | bit(geometry.organization.code.is_two_dimensional(), TWO_DIMENSIONAL)
 }
 
 fn decode_table(from: &mut Reader<'_>, entries: usize) -> Result<Vec<Entry>, SuperblockError> {

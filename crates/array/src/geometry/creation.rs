@@ -23,6 +23,11 @@ impl Creation {
         self.width.map(|width| width.saturating_add(self.spares))
     }
 
+    /// How many units of a stripe may be lost, whichever they are.
+    pub fn tolerance(&self) -> u16 {
+        self.organization.code.tolerance(self.checks)
+    }
+
     /// Computes all values that are left open, for members with such cylinders.
     pub(super) fn settle(&self, cylinder: Option<Cylinder>) -> Result<StoredGeometry, CreationError> {
         let creation = self;
@@ -276,9 +281,9 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
         return Err(CreationError::TooManyMembers(members));
     }
     let Organization { layout, code, .. } = creation.organization;
-    let least = layout
-        .least_members(creation.checks, creation.organization.log_copies(creation.checks))
-        .saturating_mul(groups);
+    let least_data = *code.data(creation.checks).start();
+    let log_copies = creation.organization.log_copies(creation.checks);
+    let least = layout.least_members(creation.checks, least_data, log_copies).saturating_mul(groups);
     if members < least {
         return Err(CreationError::TooFewMembers { members, least });
     }
@@ -301,7 +306,8 @@ fn check_members(creation: &Creation) -> Result<u16, CreationError> {
 
 /// Checks that the layout has stripes of this width over groups of so many `members`.
 fn check_width(creation: &Creation, members: u16) -> Result<(), CreationError> {
-    let least = creation.checks.saturating_add(2);
+    let data = creation.organization.code.data(creation.checks);
+    let least = creation.checks.saturating_add(2.max(*data.start()));
     match (creation.width, creation.organization.layout.is_declustered()) {
         (None, false) => Ok(()),
         (Some(width), false) => Err(CreationError::UselessWidth(width)),
@@ -330,7 +336,7 @@ fn check_spares(creation: &Creation) -> Result<(), CreationError> {
 
 /// How many units and spare places of a stripe failure domains have room for.
 fn most_in_domains(creation: &Creation, members: u16) -> u16 {
-    let of_each = |domains: u16| creation.checks.min(members / domains);
+    let of_each = |domains: u16| creation.tolerance().min(members / domains);
     creation.domains.map_or(members, |domains| domains * of_each(domains))
 }
 
@@ -342,7 +348,7 @@ fn check_domains(creation: &Creation, members: u16) -> Result<(), CreationError>
         return Err(CreationError::UnequalDomains { members, domains });
     }
     // (Of stripes as wide as a group the domains are no larger than what may be lost anyway.)
-    let least = if creation.width.is_some() { creation.checks.saturating_add(1) } else { 2 };
+    let least = if creation.width.is_some() { creation.tolerance().saturating_add(1) } else { 2 };
     match domains < least {
         true => Err(CreationError::TooFewDomains { domains, least }),
         false => Ok(()),

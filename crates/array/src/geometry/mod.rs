@@ -59,6 +59,12 @@ impl Geometry {
     fn from_settled(stored: StoredGeometry, log: &LogCreation) -> Result<Geometry, CreationError> {
         let geometry = Geometry::from_stored(stored);
         let tolerance = geometry.fault_tolerance();
+        let (checks, data) = (stored.checks, geometry.layout.data_units());
+        let possible = stored.organization.code.data(checks);
+        if geometry.code.has_checks() && !possible.contains(&data) {
+            let (least, most) = (*possible.start(), *possible.end());
+            return Err(CreationError::BadGrid { checks, data, least, most });
+        }
         if let Some(domains) = stored.layout.domains {
             let most = geometry.layout.most_in_a_domain(domains);
             if most > tolerance {
@@ -462,7 +468,8 @@ impl StoredGeometry {
 
     /// The usual name of the organization.
     pub fn organization_name(&self) -> &'static str {
-        self.organization.name(self.checks, self.layout.group_members)
+        let stripe = self.layout.width.unwrap_or(self.layout.group_members);
+        self.organization.name(self.checks, stripe)
     }
 }
 

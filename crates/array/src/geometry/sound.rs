@@ -81,6 +81,7 @@ impl StoredGeometry {
         require(self.layout.width.is_some() == layout.is_declustered(), "width of a stripe")?;
         let width = self.layout.width.is_none_or(|width| self.checks + 2 <= width && width < members);
         require(width, "width of a stripe")?;
+        require(self.has_data_units(), "data units of a stripe")?;
         let spares = self.layout.spares;
         let places = self.layout.width.map(|width| width + spares.min(MOST_SPARES));
         let spare = places.is_some_and(|places| places <= members) && spares <= MOST_SPARES;
@@ -104,9 +105,19 @@ impl StoredGeometry {
         let members = self.layout.group_members;
         let equal = domains >= 2 && members.is_multiple_of(domains);
         let places = self.layout.width.map(|width| width.saturating_add(self.layout.spares));
-        let room =
-            |places: u16| domains > self.checks && places <= domains * self.checks.min(members / domains);
+        let most = self.tolerance();
+        let room = |places: u16| domains > most && places <= domains * most.min(members / domains);
         equal && places.is_none_or(room)
+    }
+
+    /// Whether the code has check units for as many data units as a stripe has room for.
+    fn has_data_units(&self) -> bool {
+        let logs = self.regions.filter(|_| self.organization.layout.is_in_regions());
+        let copies = self.organization.log_copies(self.checks);
+        let logs = logs.map_or(0, |shape| shape.sublogs.saturating_mul(copies));
+        let units = self.layout.width.unwrap_or(self.layout.group_members);
+        let data = units.saturating_sub(self.checks).saturating_sub(logs);
+        !self.organization.keeps_parity() || self.organization.code.data(self.checks).contains(&data)
     }
 
     fn check_regions(&self, shape: &RegionShape) -> Sound {

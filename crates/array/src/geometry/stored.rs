@@ -75,10 +75,16 @@ pub struct StoredGeometry {
 }
 
 impl StoredGeometry {
+    /// How many units of a stripe may be lost, whichever they are.
+    pub(super) fn tolerance(&self) -> u16 {
+        self.organization.code.tolerance(self.checks)
+    }
+
     /// What the layout is made from, apart from its sizes.
     pub(super) fn details(&self) -> Details {
         Details {
             checks: self.checks,
+            tolerance: self.tolerance(),
             regions: self.regions,
             log_copies: self.organization.log_copies(self.checks),
             logged: self.organization.is_logged(),

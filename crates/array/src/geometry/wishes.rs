@@ -187,6 +187,20 @@ pub enum CreationError {
         /// The least number of members.
         least: u16,
     },
+    /// The code has no so many check units for so many data units.
+    #[error(
+        "{checks} check units are not possible over the {data} data units of a stripe: they take {} data units", numbers(*least, *most)
+    )]
+    BadGrid {
+        /// Check units of a stripe.
+        checks: u16,
+        /// Data units of a stripe.
+        data: u16,
+        /// The least number of data units.
+        least: u16,
+        /// The greatest number.
+        most: u16,
+    },
     /// Members have no such block size.
     #[error("a block of {0} is not possible: use 512 B or 4 KiB")]
     BadBlock(Bytes),

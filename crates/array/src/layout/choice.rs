@@ -82,13 +82,13 @@ impl LayoutChoice {
     }
 
     /// The least number of members of a group in a new array with this many check units in each
-    /// stripe, and this many copies of a log if there are logs.
-    pub(crate) fn least_members(self, checks: u16, log_copies: u16) -> u16 {
+    /// stripe over at least so many data units, and this many copies of a log if there are logs.
+    pub(crate) fn least_members(self, checks: u16, data: u16, log_copies: u16) -> u16 {
         match (self.stripes(), self.room()) {
             (Stripes::Data, _) => 1,
             (Stripes::OneDataUnit, _) => checks.saturating_add(1).max(2),
-            (Stripes::ManyDataUnits, Room::Logs) => checks.saturating_add(log_copies).saturating_add(1),
-            (Stripes::ManyDataUnits, Room::Units | Room::Positions) => checks.saturating_add(2),
+            (Stripes::ManyDataUnits, Room::Logs) => checks.saturating_add(log_copies).saturating_add(data),
+            (Stripes::ManyDataUnits, Room::Units | Room::Positions) => checks.saturating_add(data.max(2)),
         }
     }
 

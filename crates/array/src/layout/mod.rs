@@ -132,6 +132,8 @@ pub struct LayoutRequest {
 pub(crate) struct Details {
     /// Check units of a stripe.
     pub(crate) checks: u16,
+    /// How many units of a stripe may be lost, whichever they are.
+    pub(crate) tolerance: u16,
     /// The regions' shape.
     pub(crate) regions: Option<RegionShape>,
     /// Copies of each region's log.
@@ -540,6 +542,7 @@ impl Rows {
             members: request.group_members.into(),
             stripes: 0,
             checks: details.checks.into(),
+            tolerance: details.tolerance.into(),
             width: request.width.unwrap_or(0).into(),
             spares: request.spares.into(),
             domains: request.domains.unwrap_or(request.group_members).into(),

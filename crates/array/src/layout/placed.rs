@@ -35,8 +35,8 @@ impl Placed {
         match placing {
             Placing::Rule(rule) => Some(Placed::ByRule(rule, shape)),
             Placing::Declustered => {
-                let Shape { members, width, checks, spares, domains, .. } = shape;
-                let bound = Bound { domains: domains as usize, most: checks as usize };
+                let Shape { members, width, checks, tolerance, spares, domains, .. } = shape;
+                let bound = Bound { domains: domains as usize, most: tolerance as usize };
                 let of_stripe = OfStripe { data: width - checks, units: width, places: width + spares };
                 Some(Placed::Declustered(Declustered::new(members, of_stripe, bound), shape))
             }

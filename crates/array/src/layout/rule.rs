@@ -75,6 +75,8 @@ pub(super) struct Shape {
     pub(super) stripes: u64,
     /// Check units of a stripe.
     pub(super) checks: u64,
+    /// How many units of a stripe may be lost, whichever they are.
+    pub(super) tolerance: u64,
     /// Units of a stripe where it is narrower than the group; 0 elsewhere.
     pub(super) width: u64,
     /// Spare places of a stripe.

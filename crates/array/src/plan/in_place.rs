@@ -335,7 +335,7 @@ fn changes(view: StripeView<'_>, band: &Band, check: Unit) -> bool {
     !band.written.and(view.code().depends(check)).is_empty()
 }
 
-/// Sums of content of data units, in one pass for all check units.
+/// Sums of content of data units.
 fn sums(
     plan: &mut Plan,
     view: StripeView<'_>,
@@ -345,7 +345,7 @@ fn sums(
 ) {
     let spans = |units: &[(Unit, Span)]| units.iter().map(|(_, span)| *span).collect::<Vec<_>>();
     let (to, from) = (spans(outputs), spans(sources));
-    plan.sums(adds, to.into_iter(), from.into_iter(), |output, source| {
+    plan.sums(adds, &to, &from, |output, source| {
         view.code().coefficient(outputs[output].0, sources[source].0)
     });
 }

@@ -442,28 +442,35 @@ impl Plan {
         self.close(Action::Sum { outputs: 1, adds }, from);
     }
 
-    /// Each of the outputs = a sum of the same sources, or with `adds` that is added to them.
-    /// `coefficient` has that of an output and a source.
-    ///
-    /// # Panics
-    /// If there are no outputs.
+    /// Each of the outputs = a sum of the sources, or with `adds` that is added to them.
+    /// `coefficient` has that of an output and a source. Outputs that are sums of the same sources
+    /// are computed in one pass.
     pub(crate) fn sums(
         &mut self,
         adds: bool,
-        outputs: impl ExactSizeIterator<Item = Span>,
-        sources: impl ExactSizeIterator<Item = Span>,
+        outputs: &[Span],
+        sources: &[Span],
         coefficient: impl Fn(usize, usize) -> u8,
     ) {
-        let (outputs_count, sources_count) = (outputs.len(), sources.len());
-        assert!(outputs_count > 0, "a sum has an output");
-        let from = self.spans.len() as u32;
-        self.sums.push((self.steps.len() as u32, self.coefficients.len() as u32));
-        self.spans.extend(outputs);
-        self.spans.extend(sources);
-        let of_output = |output| (0..sources_count).map(move |source| (output, source));
-        let pairs = (0..outputs_count).flat_map(of_output);
-        self.coefficients.extend(pairs.map(|(output, source)| coefficient(output, source)));
-        self.close(Action::Sum { outputs: outputs_count as u16, adds }, from);
+        let of_output = |output| (0..sources.len()).map(move |source| (output, source));
+        let pairs = (0..outputs.len()).flat_map(of_output);
+        let factors: Vec<u8> = pairs.map(|(output, source)| coefficient(output, source)).collect();
+        let of = |output: usize| &factors[output * sources.len()..][..sources.len()];
+        let alike = |a: usize, b: usize| of(a).iter().zip(of(b)).all(|(a, b)| (*a == 0) == (*b == 0));
+        for first in 0..outputs.len() {
+            if (0..first).any(|before| alike(before, first)) {
+                continue;
+            }
+            let from = self.spans.len() as u32;
+            self.sums.push((self.steps.len() as u32, self.coefficients.len() as u32));
+            let together = (first..outputs.len()).filter(|output| alike(first, *output));
+            self.spans.extend(together.clone().map(|output| outputs[output]));
+            let used = sources.iter().zip(of(first)).filter(|(_, factor)| **factor != 0);
+            self.spans.extend(used.map(|(source, _)| *source));
+            let of_these = together.clone().flat_map(of).filter(|factor| **factor != 0);
+            self.coefficients.extend(of_these);
+            self.close(Action::Sum { outputs: together.count() as u16, adds }, from);
+        }
     }
 
     /// Each output = the sum of its own terms. Does nothing without outputs.
@@ -474,13 +481,11 @@ impl Plan {
                 sources.push(*span);
             }
         }
-        if !results.is_empty() {
-            let outputs = results.iter().map(|(output, _)| *output);
-            self.sums(false, outputs, sources.iter().copied(), |output, source| {
-                let terms = results[output].1.iter().filter(|(span, _)| *span == sources[source]);
-                terms.fold(0, |sum, (_, coefficient)| sum ^ coefficient)
-            });
-        }
+        let outputs: Vec<Span> = results.iter().map(|(output, _)| *output).collect();
+        self.sums(false, &outputs, &sources, |output, source| {
+            let terms = results[output].1.iter().filter(|(span, _)| *span == sources[source]);
+            terms.fold(0, |sum, (_, coefficient)| sum ^ coefficient)
+        });
     }
 
     /// The coefficients of a step that computes sums: by output, then by source.
@@ -559,18 +564,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_of_several_outputs_take_each_source_once() {
+    fn outputs_that_are_sums_of_the_same_sources_are_computed_together() {
         let span = |at: u64| Span::new(Source::Host, Sectors::new(at), Sectors::new(1));
         let mut plan = Plan::default();
         plan.sums_of(&[
-            (span(0), vec![(span(2), 1), (span(3), 1), (span(4), 1)]),
-            (span(1), vec![(span(2), 1), (span(4), 4), (span(5), 8)]),
+            (span(0), vec![(span(3), 1), (span(4), 1), (span(5), 1)]),
+            (span(1), vec![(span(3), 1), (span(6), 1)]),
+            (span(2), vec![(span(3), 1), (span(4), 2), (span(5), 4)]),
         ]);
         let starts: Vec<u64> = plan.spans.iter().map(|span| span.start.get()).collect();
-        assert_eq!(plan.steps.len(), 1);
+        assert_eq!(plan.steps.len(), 2);
         assert_eq!(plan.steps[0].action, Action::Sum { outputs: 2, adds: false });
-        assert_eq!(starts, [0, 1, 2, 3, 4, 5]);
-        assert_eq!(plan.coefficients_of(0), [1, 1, 1, 0, 1, 0, 4, 8]);
+        assert_eq!(plan.steps[1].action, Action::Sum { outputs: 1, adds: false });
+        assert_eq!(starts, [0, 2, 3, 4, 5, 1, 3, 6]);
+        assert_eq!(plan.coefficients_of(0), [1, 1, 1, 1, 2, 4]);
+        assert_eq!(plan.coefficients_of(1), [1, 1]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::ops::Add;
 use parlour_units::{Sector, Sectors};
 
 use super::epoch::Epoch;
-use crate::effect::{Action, Class};
+use crate::effect::{Action, Class, Fault};
 use crate::errors::RecentErrors;
 use crate::identity::Identity;
 
@@ -50,6 +50,8 @@ pub(super) struct MemberRecord {
     /// A flush failed, and the member had to be kept. The writes before that flush may be lost, and
     /// a later flush that succeeds would not report that.
     pub(super) flush_failed: bool,
+    /// Whether its last access failed because of the member as a whole. It may have to be kept.
+    pub(super) is_silent: bool,
     /// Read errors since the member was added.
     pub(super) errors: u32,
     pub(super) recent_errors: RecentErrors,
@@ -85,6 +87,7 @@ impl MemberRecord {
             unflushed: false,
             flushing: 0,
             flush_failed: false,
+            is_silent: false,
             errors: 0,
             recent_errors: RecentErrors::default(),
             traffic: [Traffic::default(); 5],
@@ -119,8 +122,9 @@ impl MemberRecord {
         }
     }
 
-    /// An access to the member is answered.
-    pub(super) fn note_answered(&mut self, action: Action) {
+    /// An access to the member is answered, or has failed.
+    pub(super) fn note_answered(&mut self, action: Action, fault: Option<Fault>) {
+        self.is_silent = fault.is_some_and(Fault::is_of_member);
         self.queue -= 1;
         self.unflushed |= action.changes();
         self.flushing -= u32::from(matches!(action, Action::Flush { .. }));

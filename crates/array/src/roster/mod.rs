@@ -265,6 +265,12 @@ impl Roster {
         self.members.get(member.as_usize())?.as_ref()
     }
 
+    /// Whether the member in `slot`, if it is believed, answers.
+    pub(crate) fn answers(&self, slot: Slot) -> bool {
+        let record = self.member_at(slot).and_then(|member| self.member(member));
+        record.is_none_or(|record| !record.is_silent)
+    }
+
     /// Whether a flush of a standing member has failed.
     pub(crate) fn has_lost_writes(&self) -> bool {
         self.standing().any(|(_, member)| self.member(member).is_some_and(|record| record.flush_failed))

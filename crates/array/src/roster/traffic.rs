@@ -5,7 +5,7 @@ use parlour_units::{Instant, Member, Sector, Slot};
 use super::Roster;
 use super::epoch::Epoch;
 use super::member::{MemberInfo, Traffic};
-use crate::effect::{Action, Class};
+use crate::effect::{Action, Class, Fault};
 
 impl Roster {
     /// The driver's description of `member`.
@@ -36,13 +36,13 @@ impl Roster {
         record.note_handed_out(class, action);
     }
 
-    /// An access is answered.
-    pub(crate) fn note_answered(&mut self, action: Action) {
+    /// An access is answered, or has failed.
+    pub(crate) fn note_answered(&mut self, action: Action, fault: Option<Fault>) {
         if let (Action::Read { member, at, length }, Some(floats)) = (action, &mut self.floats) {
             floats.let_go(member, at, length);
         }
         if let Some(record) = action.member().and_then(|member| self.record(member)) {
-            record.note_answered(action);
+            record.note_answered(action, fault);
         }
     }
 

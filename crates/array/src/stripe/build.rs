@@ -89,7 +89,7 @@ fn is_unsynced(cx: &Context, durable: &Durable, stripe: Stripe) -> bool {
 /// The check units from which nothing is computed. Where check units may not fit, those that stand
 /// in for missing data say what that data is; the others may say something else, and would make
 /// good data bad.
-pub(super) fn untrusted(cx: &Context, durable: &Durable, stripe: Stripe) -> UnitSet {
+pub(crate) fn untrusted(cx: &Context, durable: &Durable, stripe: Stripe) -> UnitSet {
     match is_unsynced(cx, durable, stripe) {
         true => cx.geometry.code().spare_checks(cx.roster.missing(&cx.geometry, stripe)),
         false => UnitSet::NONE,
@@ -97,7 +97,7 @@ pub(super) fn untrusted(cx: &Context, durable: &Durable, stripe: Stripe) -> Unit
 }
 
 /// Whether a stripe's check units lack records that are given up.
-fn is_outdated(cx: &Context, durable: &Durable, stripe: Stripe) -> bool {
+pub(crate) fn is_outdated(cx: &Context, durable: &Durable, stripe: Stripe) -> bool {
     let (region, _) = cx.geometry.layout().region_of(stripe);
     is_unsynced(cx, durable, stripe) && durable.bitmap().is_outdated(region)
 }

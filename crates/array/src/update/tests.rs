@@ -40,11 +40,12 @@ fn identity(number: u8) -> Identity {
 }
 
 fn geometry(row: &NamedOrganization, consistency: Consistency) -> Geometry {
-    let checks = row.checks.of(MEMBERS);
+    let members = MEMBERS.max(row.least_members());
+    let checks = row.checks.of(members);
     let creation = Creation {
         organization: row.organization,
         checks,
-        members: MEMBERS,
+        members,
         groups: 1,
         width: None,
         domains: None,
@@ -84,7 +85,8 @@ fn area(image: &Image, at: Sector, length: Sectors) -> Vec<u8> {
 
 /// A new array whose members carry out every effect.
 fn opened(geometry: &Geometry) -> Array {
-    let identities: Vec<Identity> = (0..MEMBERS).map(|number| identity(number as u8 + 10)).collect();
+    let numbers = 0..geometry.members() as u8;
+    let identities: Vec<Identity> = numbers.map(|number| identity(number + 10)).collect();
     let new = NewArray {
         array: identity(1),
         session: identity(2),

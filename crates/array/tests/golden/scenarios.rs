@@ -47,7 +47,7 @@ pub(crate) fn scenarios() -> Vec<Scenario> {
     let rows = NAMED.iter().filter(|row| row.name != "floating");
     let mut all: Vec<Scenario> = rows
         .flat_map(|row| {
-            let setup = Setup::named(row.name, 4);
+            let setup = Setup::named(row.name, row.least_members().max(4));
             [Left::Created, Left::Stopped].map(|left| scenario(row.name, left, &setup))
         })
         .collect();

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use parlour_array::{
-    Block, Cell, DrawnContent, Geometry, Row, draw_region, draw_regions, draw_units, parity_letter,
-};
+use parlour_array::{Block, Cell, DrawnContent, Geometry, Row, draw_region, draw_regions, draw_units};
 use parlour_units::{Bytes, Region};
 use serde::Serialize;
 
@@ -177,8 +175,8 @@ fn number(drawing: &Drawing, index: usize, row: &Row<Option<Cell>>) -> u64 {
 
 fn label(content: DrawnContent, parity: ParityLabel) -> String {
     match (content, parity) {
-        (DrawnContent::Parity { stripe, check, .. }, ParityLabel::Stripe) => {
-            format!("{}{stripe}", parity_letter(check))
+        (DrawnContent::Parity { stripe, check, of, .. }, ParityLabel::Stripe) => {
+            format!("{}{stripe}", DrawnContent::parity_name(check, of))
         }
         (DrawnContent::Log { region, sublog, copy: 0 }, _) => format!("Log {region}.{sublog}"),
         (DrawnContent::Log { region, sublog, copy }, _) => {

@@ -9,6 +9,7 @@ pub(crate) mod experiments;
 pub(crate) mod explain;
 pub(crate) mod fail;
 pub(crate) mod layout;
+pub(crate) mod lost;
 pub(crate) mod model;
 pub(crate) mod rebuild;
 pub(crate) mod reliability;
@@ -42,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Command::Create(options) => create::run(options, console),
         Command::Serve(options) => serve::run(options, console),
         Command::Status(options) => return status::run(options, console),
+        Command::Lost(options) => lost::run(options, console),
         Command::Examine(options) => examine::run(options, console),
         Command::Fail(options) => fail::run(options, console),
         Command::Remove(options) => remove::run(options, console),

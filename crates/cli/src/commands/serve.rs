@@ -26,7 +26,7 @@ pub(crate) struct Options {
     #[arg(long)]
     read_only: bool,
     /// Serve though something may be lost: an array that was not shut down cleanly and lacks a
-    /// member
+    /// member. With --read-only: what is left of one that lacks more members than it survives
     #[arg(long)]
     force: bool,
     /// Take what options leave open from this TOML file

@@ -231,7 +231,7 @@ fn idle_absent(offline: &Offline) -> Option<Finding> {
         false => Finding {
             health: Health::AtRisk,
             reason: format!("{told}, which is more than the array survives: it cannot be served"),
-            remedy: Some("name the missing members too, or bring them back".to_owned()),
+            remedy: Some("name the missing members too, or bring them back; or read what is left ('parlour serve --read-only --force')".to_owned()),
         },
     })
 }

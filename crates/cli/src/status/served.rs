@@ -10,7 +10,7 @@ use crate::wording::duration;
 /// The verdict on a served array. `naming` is the option that names the array in commands.
 pub(crate) fn judge(account: &Account, naming: &str) -> Verdict {
     let findings = [
-        too_much_failed(account),
+        too_much_failed(account, naming),
         no_space(account, naming),
         read_wrong(account, naming),
         unreadable(account, naming),
@@ -67,11 +67,11 @@ fn failing(account: &Account, naming: &str) -> Option<Finding> {
     Some(Finding { health: Health::Degraded, reason, remedy: Some(remedy) })
 }
 
-fn too_much_failed(account: &Account) -> Option<Finding> {
+fn too_much_failed(account: &Account, naming: &str) -> Option<Finding> {
     account.lost.then(|| Finding {
         health: Health::AtRisk,
         reason: format!("data is lost, because {}, more than the array survives", absence(account)),
-        remedy: Some("restore what is lost from a backup".to_owned()),
+        remedy: Some(format!("restore from a backup what 'parlour lost{naming}' lists")),
     })
 }
 

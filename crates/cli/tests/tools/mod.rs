@@ -165,6 +165,7 @@ pub(crate) const RAID10_FAR: Row = row("raid10-far", 4, true);
 pub(crate) const RAID4: Row = row("raid4", 4, true);
 pub(crate) const RAID5: Row = row("raid5", 5, true);
 pub(crate) const RAID6: Row = row("raid6", 5, true);
+pub(crate) const RAID_2D: Row = row("raid-2d", 8, true);
 pub(crate) const DECLUSTERED_12: Row = Row { width: Some(8), ..row("raid6", 12, true) };
 pub(crate) const DECLUSTERED_24: Row = Row { width: Some(10), ..row("raid6", 24, true) };
 pub(crate) const PARITY_LOGGING: Row = row("parity-logging", 5, true);

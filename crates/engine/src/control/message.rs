@@ -12,6 +12,12 @@ use serde_json::Value;
 pub enum Request {
     /// Report the array's state.
     Status,
+    /// List data that cannot be read.
+    Lost {
+        /// The stripe from which to look on: 0, then the one that the last answer names.
+        #[serde(default)]
+        from: u64,
+    },
     /// Exclude the member in a slot.
     Fail {
         /// The slot.

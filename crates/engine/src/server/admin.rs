@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use parlour_array::{AdminError, MemberInfo};
-use parlour_units::Slot;
+use parlour_units::{Sector, Sectors, Slot, Stripe};
 use serde_json::{Value, json};
 
 use super::ready::Ready;
@@ -26,6 +26,9 @@ pub(super) enum Refusal {
     #[error("the server is stopping")]
     Stopping,
 }
+
+/// The stripes that are looked at for lost data before anything else is served: some milliseconds.
+const STRIPES_AT_A_TIME: u64 = 8_192;
 
 impl<F: Frontend> Server<F> {
     /// Takes commands from clients, and answers those that are done.
@@ -97,6 +100,12 @@ impl<F: Frontend> Server<F> {
         let now = self.machine.now();
         match request {
             Request::Status => Ok(json!(self.status())),
+            Request::Lost { from } => {
+                let lost = self.machine.array.get().lost(Stripe::new(from), STRIPES_AT_A_TIME);
+                let range = |(at, length): (Sector, Sectors)| [at.bytes(), length.bytes().get()];
+                let ranges: Vec<[u64; 2]> = lost.ranges.into_iter().map(range).collect();
+                Ok(json!({ "ranges": ranges, "next": lost.next.map(Stripe::get) }))
+            }
             Request::ScrubStatus => {
                 let status = self.machine.array.get().status();
                 Ok(json!({ "scrub": status.scrub, "last_scrub": status.last_scrub }))

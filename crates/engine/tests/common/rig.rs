@@ -29,6 +29,11 @@ pub(crate) fn member_paths(directory: &Path, count: usize) -> Vec<PathBuf> {
     (0..count).map(|number| directory.join(format!("member{number}"))).collect()
 }
 
+/// The paths of as many members as an array of tests has: more where the organization needs more.
+pub(crate) fn members_of(named: &NamedOrganization, directory: &Path) -> Vec<PathBuf> {
+    member_paths(directory, MEMBERS.max(named.least_members().into()))
+}
+
 pub(crate) fn request(named: &NamedOrganization, members: &[PathBuf]) -> CreateRequest {
     CreateRequest {
         journals: Vec::new(),

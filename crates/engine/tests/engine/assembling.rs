@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::on_disk;
 use crate::common::rig::{
-    LENGTH, MEMBERS, Reference, create, member_paths, open, open_request, request, serve, serve_open,
+    LENGTH, MEMBERS, Reference, create, member_paths, members_of, open, open_request, request, serve,
+    serve_open,
 };
 use parlour_array::organization::{NAMED, NamedOrganization, Organization};
 use parlour_array::{AssemblyError, CreationError};
@@ -306,9 +307,9 @@ fn garbage_on_every_member_is_refused_with_each_name() {
 fn too_many_missing_members_are_refused_and_the_paths_named() {
     for named in &NAMED {
         let directory = on_disk();
-        let members = member_paths(directory.path(), MEMBERS);
+        let members = members_of(named, directory.path());
         let report = create(named, &members);
-        let missing = MEMBERS - 1;
+        let missing = members.len() - 1;
         if usize::from(report.geometry.fault_tolerance()) >= missing {
             continue;
         }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::rig::{LENGTH, MEMBERS, Reference, Served, create, member_paths, serve};
+use crate::common::rig::{LENGTH, MEMBERS, Reference, Served, create, member_paths, members_of, serve};
 use crate::common::{TinyFileSystem, on_disk, on_memory};
 use parlour_array::RequestError;
 use parlour_array::organization::{Code, NAMED, NamedOrganization, Organization};
@@ -33,7 +33,7 @@ fn a_spare_takes_over_by_itself_and_the_failed_member_is_closed() {
     for named in redundant() {
         eprintln!("{}", named.name);
         let directory = on_memory().unwrap_or_else(on_disk);
-        let mut members = member_paths(directory.path(), MEMBERS);
+        let mut members = members_of(named, directory.path());
         create(named, &members);
         let served = serve(&members);
         let mut reference = Reference::new(&served, 21);
@@ -72,7 +72,7 @@ fn a_member_whose_file_is_truncated_fails_and_people_notice_nothing() {
     for named in redundant() {
         eprintln!("{}", named.name);
         let directory = on_memory().unwrap_or_else(on_disk);
-        let members = member_paths(directory.path(), MEMBERS);
+        let members = members_of(named, directory.path());
         create(named, &members);
         let served = serve(&members);
         let mut reference = Reference::new(&served, 22);

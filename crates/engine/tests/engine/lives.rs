@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::common::host::HostWatch;
 use crate::common::rig::{
-    BURST, LENGTH, MEMBERS, Reference, Served, member_paths, open_request, request, serve_watched,
+    BURST, LENGTH, MEMBERS, Reference, Served, members_of, open_request, request, serve_watched,
 };
 use crate::common::{Numbers, on_disk, on_memory, ways};
 use parlour_array::organization::{Code, NAMED, NamedOrganization};
@@ -94,7 +94,7 @@ impl Life {
         let mut numbers = Numbers::new(seed);
         let disk = numbers.below(4) == 0;
         let directory = on_memory().filter(|_| !disk).unwrap_or_else(on_disk);
-        let members = member_paths(directory.path(), MEMBERS);
+        let members = members_of(named, directory.path());
         let mut wish = request(named, &members);
         wish.unit = Bytes::kib([4, 16, 24, 64, 512][numbers.below(5) as usize]);
         wish.log.ratio = Some([0.1, 0.5, 1.0][numbers.below(3) as usize]);

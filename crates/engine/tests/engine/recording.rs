@@ -3,7 +3,7 @@
 
 use std::sync::PoisonError;
 
-use crate::common::rig::{LENGTH, MEMBERS, Reference, create, member_paths, open, serve_open};
+use crate::common::rig::{LENGTH, MEMBERS, Reference, create, member_paths, members_of, open, serve_open};
 use crate::common::{on_disk, on_memory};
 use parlour_array::organization::{Code, NAMED};
 use parlour_array::record::{Entry, FirstDifference, replay};
@@ -15,7 +15,7 @@ fn recorded_inputs_give_identical_effects() {
     for (seed, named) in NAMED.iter().enumerate() {
         eprintln!("{}", named.name);
         let directory = on_memory().unwrap_or_else(on_disk);
-        let members = member_paths(directory.path(), MEMBERS);
+        let members = members_of(named, directory.path());
         create(named, &members);
         let mut reference = None;
         for round in 0..2 {

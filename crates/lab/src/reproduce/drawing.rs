@@ -2,7 +2,6 @@
 
 use parlour_array::{
     Cell, Creation, DrawnContent, Geometry, LogCreation, Row, draw_region, draw_regions, draw_units,
-    parity_letter,
 };
 use parlour_units::{Region, Sectors};
 
@@ -72,8 +71,8 @@ fn of_cells(rows: &[Row<Option<Cell>>], parity: Parity) -> String {
     let members = rows.first().map_or(0, Vec::len);
     let label = |cell: &Option<Cell>| match (cell.map(|cell| cell.content), parity) {
         (None, _) => vec![String::new()],
-        (Some(DrawnContent::Parity { stripe, check, .. }), Parity::Stripe) => {
-            vec![format!("{}{stripe}", parity_letter(check))]
+        (Some(DrawnContent::Parity { stripe, check, of, .. }), Parity::Stripe) => {
+            vec![format!("{}{stripe}", DrawnContent::parity_name(check, of))]
         }
         (Some(content), _) => vec![content.to_string()],
     };

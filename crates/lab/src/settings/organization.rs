@@ -19,12 +19,12 @@ use crate::fill;
 #[command(next_help_heading = "Organization")]
 #[serde(rename_all = "kebab-case", default)]
 pub struct OrganizationSettings {
-    /// simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5, raid6 or
-    /// parity-logging
+    /// simple, raid0, raid1, raid01, raid10, raid1-far, raid10-far, raid4, raid5, raid6, raid-2d
+    /// or parity-logging
     /// [default: parity-logging]
     #[arg(long, short = 'o', value_name = "NAME")]
     pub organization: Option<String>,
-    /// How parity moves over the members (raid5, raid6) [default: left-symmetric]
+    /// How parity moves over the members (raid5, raid6, raid-2d) [default: left-symmetric]
     #[arg(long, value_name = "HOW")]
     pub rotation: Option<RotationName>,
     /// Which copy answers a read (raid1, raid01, raid10, …) [default: shortest-queue; primary where
@@ -36,14 +36,15 @@ pub struct OrganizationSettings {
     pub copies: Option<u16>,
     /// Members that may be lost without loss of data: raid10 keeps a copy more, raid4, raid5, raid6
     /// and parity-logging have so many parities (and so many copies of each log), at most 4
-    /// [default: 2 for raid6, 1 for others]
+    /// [default: 2 for raid6 and raid-2d, 1 for others]
     #[arg(long, value_name = "COUNT", conflicts_with = "copies")]
     pub tolerance: Option<u16>,
     /// Parity groups side by side: 3 groups of 24 members are 3 × (7+1) [default: 1]
     #[arg(long, value_name = "COUNT")]
     pub groups: Option<u16>,
-    /// Decluster the parity (raid5, raid6): units of a stripe, less than the members of a group. A
-    /// failed member's work falls on all others, and its rebuild is faster [default: all members]
+    /// Decluster the parity (raid5, raid6, raid-2d): units of a stripe, less than the members of a
+    /// group. A failed member's work falls on all others, and its rebuild is faster [default: all
+    /// members]
     #[arg(long, value_name = "UNITS", conflicts_with = "rotation")]
     pub width: Option<u16>,
     /// Failure domains (shelves, hosts), to which the members belong in turn: 6 members of 3
@@ -128,10 +129,12 @@ pub enum SettingError {
     )]
     SimulatedOnly(&'static str),
     /// The organization's parity does not rotate.
-    #[error("--rotation is for raid5 and raid6; {0} has one place for its parity, or none")]
+    #[error("--rotation is for raid5, raid6 and raid-2d; {0} has one place for its parity, or none")]
     Rotation(&'static str),
     /// The organization's parity is not declustered.
-    #[error("--width is for raid5 and raid6; {0} has stripes as wide as they can be, or none with parity")]
+    #[error(
+        "--width is for raid5, raid6 and raid-2d; {0} has stripes as wide as they can be, or none with parity"
+    )]
     Width(&'static str),
     /// Declustered parity does not rotate.
     #[error("rotation and width say in two ways how parity moves over the members; give one of them")]
@@ -241,9 +244,10 @@ impl OrganizationSettings {
     /// The number is set, but the organization determines it itself.
     pub fn checks(&self, members: u16) -> Result<u16, SettingError> {
         let row = self.row()?;
-        let fixed = row.checks == Checks::Others || row.checks == Checks::Number(0);
+        let fixed = !matches!(row.checks, Checks::Number(1..));
+        let stripe = self.width.unwrap_or(members / self.groups().max(1));
         match (self.copies, self.tolerance) {
-            (None, None) => Ok(row.checks.of(members)),
+            (None, None) => Ok(row.checks.of(stripe)),
             (Some(_), Some(_)) => Err(SettingError::CopiesAndTolerance),
             (Some(_), None) if fixed || !row.organization.keeps_copies() => {
                 Err(SettingError::Copies(row.name))
@@ -377,8 +381,8 @@ pub fn describe(stored: &StoredGeometry) -> String {
         }
         None => about.map_or(String::new(), |about| format!(" ({about})")),
     };
-    let usual =
-        NAMED.iter().find(|row| row.name == name).map(|row| row.checks.of(stored.layout.group_members));
+    let stripe = stored.layout.width.unwrap_or(stored.layout.group_members);
+    let usual = NAMED.iter().find(|row| row.name == name).map(|row| row.checks.of(stripe));
     let checks = match (stored.organization.keeps_parity(), stored.checks) {
         (true, checks) if Some(checks) != usual => format!(", {checks} parities"),
         _ => String::new(),

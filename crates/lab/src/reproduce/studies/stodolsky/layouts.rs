@@ -15,6 +15,8 @@ use crate::settings::{ConsistencyName, OrganizationSettings};
 const FEW: u16 = 4;
 const SOME: u16 = 5;
 const MANY: u16 = 10;
+/// Nine data disks in a square, and a parity disk for each row and column.
+const SQUARE: u16 = 15;
 /// The stripe units: the default, and one so long that a whole region can be drawn.
 const UNIT: Sectors = Sectors::new(128);
 const LONG_UNIT: Sectors = Sectors::new(2048);
@@ -49,7 +51,7 @@ pub(super) fn figures(study: Study) -> Study {
             Ok(vec![Panel::only(Content::Drawing(drawn))])
         })
         .figure("st.fig14", report, |_| Ok(by_rule(floating())))
-        .figure("st.fig28", report, |_| Ok(by_rule(two_dimensional())))
+        .figure("st.fig28", layout("--rows 4 --members 15 --organization raid-2d"), |_| two_dimensional())
         .figure("st.fig29", doubly, |_| {
             let drawn = drawing::region(&double(LONG_UNIT)?, Region::new(0), usize::MAX);
             Ok(vec![Panel::only(Content::Drawing(drawn))])
@@ -153,17 +155,12 @@ fn floating() -> String {
     aligned(&lines)
 }
 
-/// Figure 28: data disks in a square, with a parity disk for each row and each column. The units
-/// that a write to disk 1 updates are marked. (Disk 5 occurs only once here.)
-fn two_dimensional() -> String {
-    const SIDE: usize = 3;
-    const WRITTEN: usize = 1;
-    let mark = |name: String, touched: bool| if touched { format!("[{name}]") } else { name };
-    let row = |row: usize| {
-        let disks = (row * SIDE..(row + 1) * SIDE).map(|disk| mark(format!("Disk {disk}"), disk == WRITTEN));
-        disks.chain([mark(format!("Parity Row {row}"), row == WRITTEN / SIDE)]).collect()
-    };
-    let last = (0..SIDE).map(|column| mark(format!("Parity Column {column}"), column == WRITTEN % SIDE));
-    let lines: Vec<Vec<String>> = (0..SIDE).map(row).chain([last.collect()]).collect();
-    aligned(&lines)
+/// Figure 28: data disks in a square, with a parity disk for each row and each column. (Disk 5
+/// occurs only once here.)
+fn two_dimensional() -> Result<Vec<Panel>, EvidenceError> {
+    let array = drawing::array(&named("raid-2d"), SQUARE, LogCreation::default())?;
+    Ok(vec![Panel::titled(
+        "parity rotates over the disks, and does not in the paper",
+        Content::Drawing(drawing::units(&array, FEW.into(), Parity::Units)),
+    )])
 }

@@ -46,6 +46,7 @@ mod opening;
 pub mod organization;
 pub mod plan;
 mod read;
+mod rebuilds;
 pub mod record;
 mod report;
 mod request;

@@ -10,6 +10,7 @@ use crate::format::commit_entry::CommitPart;
 use crate::ids::{HostId, JobId};
 use crate::log::{CommitEntry, IntentProbe, Lane, Load, Logging, Redo, Waiting};
 use crate::plan::Content;
+use crate::rebuilds::Rebuilds;
 use crate::report::Repair;
 use crate::request::RequestError;
 
@@ -130,12 +131,8 @@ pub(crate) enum Purpose {
     Write,
     /// A unit that could not be read is computed, rewritten and verified.
     Repair { parent: JobId },
-    /// A member's units are computed anew.
-    Rebuild {
-        slot: Slot,
-        /// The turn at which the member that is rebuilt took the slot.
-        since: u64,
-    },
+    /// Units of members that are rebuilt are computed anew.
+    Rebuild(Rebuilds),
     /// Check units are computed anew.
     Resync { region: Region },
     /// Units are compared. A mismatch is repaired in this way.

@@ -47,6 +47,7 @@ mod opening;
 pub mod organization;
 pub mod plan;
 mod read;
+mod rebuilds;
 pub mod record;
 mod report;
 mod request;

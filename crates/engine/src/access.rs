@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use parlour_units::{Sector, Sectors};
+use parlour_units::{Bytes, Sector, Sectors};
 use rustix::io::{Errno, ReadWriteFlags};
 
 use crate::fault::{Failure, Fault};
@@ -159,8 +159,29 @@ impl Access {
         self
     }
 
-    pub(crate) fn member(&self) -> &Member {
+    /// The number that its [`Done`] has.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Its member.
+    pub fn member(&self) -> &Member {
         &self.member
+    }
+
+    /// What it does.
+    pub fn operation(&self) -> Operation {
+        match self.step {
+            Step::Read => Operation::Read,
+            Step::Write { durable } => Operation::Write { durable },
+            Step::Zero(_) => Operation::Zero,
+            Step::Sync => Operation::Flush,
+        }
+    }
+
+    /// The length of its range, zero for a flush.
+    pub fn length(&self) -> Bytes {
+        Bytes::new(self.length)
     }
 
     pub(crate) fn priority(&self) -> Priority {

@@ -64,6 +64,11 @@ impl Io {
         Ok(Io { backend, inline, rest: Vec::new() })
     }
 
+    /// All accesses go through `backend`.
+    pub(crate) fn through(backend: Box<dyn IoBackend>) -> Io {
+        Io { backend, inline: None, rest: Vec::new() }
+    }
+
     /// Whether accesses to `member` are carried out one after another, as they are submitted.
     pub(crate) fn is_inline(&self, member: &Member) -> bool {
         self.inline.is_some() && member.is_on_memory()

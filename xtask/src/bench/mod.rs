@@ -39,6 +39,8 @@ pub(crate) enum Bench {
     Database(database::Arguments),
     /// How long an array takes to come back after a kill, by its size
     Recovery(recovery::Arguments),
+    /// How fast members that are as devices are rebuilt, beside what the survivors' reads allow
+    Rebuild(RebuildArguments),
     /// How fast arrays are simulated
     Sim(SimArguments),
     /// How fast closed forms are
@@ -47,6 +49,26 @@ pub(crate) enum Bench {
     Codec(CodecArguments),
     /// How large the program is, by crate; fails where it is larger than it should be
     Size,
+}
+
+/// What is passed on to the bench.
+#[derive(Debug, Args)]
+pub(crate) struct RebuildArguments {
+    /// Runs of each case, in turns
+    #[arg(long, default_value_t = 3)]
+    runs: u32,
+    /// The bandwidth of a member, in MiB/s
+    #[arg(long, default_value_t = 50)]
+    bandwidth: u32,
+    /// The time of an access besides, in microseconds
+    #[arg(long, default_value_t = 0)]
+    overhead: u64,
+    /// The stripe unit
+    #[arg(long, default_value = "64KiB")]
+    unit: String,
+    /// Stripes that are rebuilt at once
+    #[arg(long, default_value_t = 16)]
+    maintenance_depth: u32,
 }
 
 /// What is passed on to the bench.
@@ -106,7 +128,7 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
     if matches!(bench, Bench::Codec(_)) {
         packages::look(&packages::CODES)?.install()?;
     }
-    if !matches!(bench, Bench::Sim(_) | Bench::Model(_) | Bench::Codec(_)) {
+    if !matches!(bench, Bench::Rebuild(_) | Bench::Sim(_) | Bench::Model(_) | Bench::Codec(_)) {
         command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     }
     match bench {
@@ -115,6 +137,7 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
         Bench::Database(arguments) => database::run(arguments),
         Bench::Recovery(arguments) => recovery::run(arguments),
         Bench::Size => size::measure(),
+        Bench::Rebuild(arguments) => rebuild_devices(arguments),
         Bench::Sim(SimArguments { requests, runs }) => {
             let arguments = ["--requests", &requests.to_string(), "--runs", &runs.to_string()];
             program("parlour-bench", "sim", &arguments)
@@ -129,6 +152,19 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
             program("parlour-bench-codec", "parlour-bench-codec", &arguments)
         }
     }
+}
+
+fn rebuild_devices(arguments: &RebuildArguments) -> Result<(), BenchError> {
+    let RebuildArguments { runs, bandwidth, overhead, unit, maintenance_depth } = arguments;
+    let options = [
+        ("--runs", runs.to_string()),
+        ("--bandwidth", bandwidth.to_string()),
+        ("--overhead", overhead.to_string()),
+        ("--unit", unit.clone()),
+        ("--maintenance-depth", maintenance_depth.to_string()),
+    ];
+    let arguments: Vec<&str> = options.iter().flat_map(|(name, value)| [*name, value.as_str()]).collect();
+    program("parlour-bench", "rebuild", &arguments)
 }
 
 /// Runs one of the programs in `bench`.

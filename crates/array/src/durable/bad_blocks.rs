@@ -171,9 +171,9 @@ pub(crate) fn record_passed_over(
     unit: Unit,
 ) -> Result<(), Full> {
     match purpose {
-        Purpose::Rebuild { slot, .. } => {
-            let place = cx.rebuilt_at(slot, window, unit);
-            record_at(cx, Cause::Unreadable, place, window)
+        Purpose::Rebuild(rebuilds) => {
+            let place = cx.rebuilt_at(rebuilds, window, unit);
+            place.map_or(Ok(()), |place| record_at(cx, Cause::Unreadable, place, window))
         }
         _ => record(cx, window, unit),
     }

@@ -8,6 +8,7 @@ use crate::columns::{Columns, Window};
 use crate::context::Context;
 use crate::effect::Fault;
 use crate::layout::{Location, Occupant};
+use crate::rebuilds::Rebuilds;
 
 impl Context {
     /// Whether a failed access is due to a member that had to be kept, because nothing can replace
@@ -47,9 +48,15 @@ impl Context {
         self.absolute(self.roster.places(&self.geometry).locate(window.stripe, unit), window)
     }
 
-    /// Where a part of a unit is rebuilt, by a rebuild of `slot`.
-    pub(crate) fn rebuilt_at(&self, slot: Slot, window: Window, unit: Unit) -> (Slot, Sector) {
-        self.absolute(self.roster.places(&self.geometry).rebuilt(slot, window.stripe, unit), window)
+    /// Where a part of a unit is rebuilt, if its slot still is.
+    pub(crate) fn rebuilt_at(
+        &self,
+        rebuilds: Rebuilds,
+        window: Window,
+        unit: Unit,
+    ) -> Option<(Slot, Sector)> {
+        let place = rebuilds.place(self.roster.places(&self.geometry), window.stripe, unit)?;
+        Some(self.absolute(place, window))
     }
 
     /// A further place where a part of a unit is stored.

@@ -70,7 +70,11 @@ impl Maintenance {
         let Core { cx, durable, .. } = core;
         self.running -= 1;
         match purpose {
-            Purpose::Rebuild { slot, since } => self.rebuilt_stripe(cx, durable, slot, since, stripe, result),
+            Purpose::Rebuild(rebuilds) => {
+                for (slot, since) in rebuilds.iter() {
+                    self.rebuilt_stripe(cx, durable, slot, since, stripe, result);
+                }
+            }
             Purpose::Resync { region } => self.resynced_stripe(cx, durable, region, stripe, result),
             Purpose::Scrub { .. } => self.scrubbed_stripe(cx, stripe, result),
             Purpose::Read | Purpose::Write | Purpose::Repair { .. } => unreachable!("no maintenance"),

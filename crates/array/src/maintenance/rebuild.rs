@@ -1,5 +1,7 @@
 //! Rebuild: a member's units are computed from the others, stripe by stripe. Several members may be
-//! rebuilt at once; the one with the fewest jobs under way goes on first.
+//! rebuilt at once. Those that are at the same stripe are rebuilt by one job, which reads the stripe
+//! once; a member waits for one behind it where both end no later for that. Otherwise the one with
+//! the fewest jobs under way goes on first.
 //!
 //! Where there is spare room, the units of a failed member are rebuilt into it, each on another
 //! member: that is a rebuild of a slot without a member. A member that takes the slot later gets
@@ -19,6 +21,7 @@ use crate::durable::Durable;
 use crate::effect::{Action, Class};
 use crate::job::{Kind, Purpose};
 use crate::log::Logs;
+use crate::rebuilds::Rebuilds;
 use crate::report::Task;
 use crate::request::RequestError;
 use crate::status::Event;
@@ -89,29 +92,35 @@ impl Maintenance {
         if rebuilt.into_iter().any(|(_, slot)| self.finish_rebuild(cx, durable, logs, slot)) {
             return true;
         }
+        let all = left.clone();
+        left.retain(|(_, slot)| !all.iter().any(|(_, other)| waits_for(cx, *slot, *other)));
         left.sort_unstable();
-        let first = left.first().map(|(_, slot)| *slot);
-        first.map(|slot| self.begin_stripe(cx, stripes, slot)).is_some()
+        let Some((_, first)) = left.first().copied() else { return false };
+        let at = |slot: Slot| cx.roster.rebuilt(slot).next();
+        let beside = |slot: &Slot| may_go_together(cx, first) && may_go_together(cx, *slot);
+        let others = left[1..].iter().map(|(_, slot)| *slot);
+        let others: Vec<Slot> = others.filter(|slot| at(*slot) == at(first) && beside(slot)).collect();
+        self.begin_stripe(cx, stripes, first, &others);
+        true
     }
 
-    /// Begins the next stripe of the rebuild of `slot`.
-    fn begin_stripe(&mut self, cx: &mut Context, stripes: &mut Stripes, slot: Slot) {
-        let stripe = Stripe::new(cx.roster.rebuilt(slot).next());
-        let unit = cx.roster.places(&cx.geometry).unit_of(slot, stripe);
-        match unit {
-            Some(unit) => {
+    /// Begins the next stripe of the rebuilds of these slots, which are at the same one.
+    fn begin_stripe(&mut self, cx: &mut Context, stripes: &mut Stripes, first: Slot, others: &[Slot]) {
+        let stripe = Stripe::new(cx.roster.rebuilt(first).next());
+        let (mut rebuilds, mut targets) = (Rebuilds::default(), UnitSet::NONE);
+        for slot in std::iter::once(first).chain(others.iter().copied()) {
+            let Some(unit) = cx.roster.places(&cx.geometry).unit_of(slot, stripe) else {
+                cx.roster.rebuilt_mut(slot).skip();
+                continue;
+            };
+            if rebuilds.add(slot, cx.roster.since(slot)) {
+                targets = targets.or(UnitSet::of(unit));
                 cx.roster.rebuilt_mut(slot).begin();
                 self.rebuilds.get_mut(&slot).expect("it is under way").running += 1;
-                let since = cx.roster.since(slot);
-                self.start_maintenance(
-                    cx,
-                    stripes,
-                    Purpose::Rebuild { slot, since },
-                    stripe,
-                    UnitSet::of(unit),
-                );
             }
-            None => cx.roster.rebuilt_mut(slot).skip(),
+        }
+        if !rebuilds.is_empty() {
+            self.start_maintenance(cx, stripes, Purpose::Rebuild(rebuilds), stripe, targets);
         }
     }
 
@@ -257,6 +266,32 @@ fn may_record(cx: &Context, slot: Slot) -> bool {
 fn may_go_on(cx: &Context, logs: &Logs, slot: Slot) -> bool {
     let comes_home = || cx.roster.moved_slots().any(|moved| moved == slot) && !cx.roster.is_moving(slot);
     !logs.is_to_be_recovered() || !comes_home()
+}
+
+/// Whether the rebuild of `slot` may share its jobs with others: each computes the slot's own unit
+/// of the next stripe. (Which unit a slot has to hold is not known beforehand where some have moved,
+/// and a member that returns passes over most stripes.)
+fn may_go_together(cx: &Context, slot: Slot) -> bool {
+    cx.roster.moved_slots().next().is_none() && !cx.roster.is_returning(slot)
+}
+
+/// Whether each stripe that is read for `slot` has to be read for `other` too.
+fn need_the_same(cx: &Context, slot: Slot, other: Slot) -> bool {
+    let layout = cx.geometry.layout();
+    let whole = layout.width() == layout.members() / layout.groups();
+    cx.geometry.keeps_parity()
+        && whole
+        && layout.group_of_slot(slot) == layout.group_of_slot(other)
+        && [slot, other].iter().all(|slot| may_go_together(cx, *slot))
+}
+
+/// Whether the rebuild of `slot` waits for that of `other`, to go on together with it. The other has
+/// to catch up no more than is left of this one: if they took turns instead, each stripe that is
+/// left would be read for both, so that they would end no earlier.
+fn waits_for(cx: &Context, slot: Slot, other: Slot) -> bool {
+    let [at, behind] = [slot, other].map(|slot| cx.roster.rebuilt(slot).next());
+    let left = cx.geometry.layout().stripes() - at;
+    behind < at && at - behind <= left && need_the_same(cx, slot, other)
 }
 
 #[cfg(test)]

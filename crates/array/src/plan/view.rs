@@ -1,6 +1,6 @@
 //! The input of a plan: a stripe as the array sees it now, and the data to be written to it.
 
-use parlour_units::{Sectors, Slot, Stripe, Unit};
+use parlour_units::{Sectors, Stripe, Unit};
 
 use super::{Source, Span};
 use crate::cache::Cached;
@@ -8,6 +8,7 @@ use crate::code::{Table, UnitSet};
 use crate::columns::{Columns, Piece};
 use crate::geometry::Geometry;
 use crate::layout::{Layout, Location};
+use crate::rebuilds::Rebuilds;
 use crate::roster::places::Places;
 
 /// A stripe as a plan sees it: where its units are, and which of them can be used.
@@ -21,8 +22,8 @@ pub(crate) struct StripeView<'a> {
     pub(crate) cached: &'a [Cached],
     /// The current places of units.
     pub(crate) places: Places<'a>,
-    /// The slot that is rebuilt, if the plan is for that.
-    pub(crate) rebuilds: Option<Slot>,
+    /// The slots that are rebuilt, if the plan is for that.
+    pub(crate) rebuilds: Option<Rebuilds>,
 }
 
 /// The place of old content: it covers `unit` from `column` on, and begins at `start` of the
@@ -101,10 +102,13 @@ impl StripeView<'_> {
     /// All places where the unit has to be written; in a rebuild, the one where it is rebuilt.
     pub(super) fn targets(&self, unit: Unit, column: Sectors) -> impl Iterator<Item = Location> + use<> {
         let (first, second) = match self.rebuilds {
-            Some(slot) => (self.absolute(self.places.rebuilt(slot, self.stripe, unit), column), None),
-            None => (self.locate(unit, column), self.second(unit, column)),
+            Some(rebuilds) => {
+                let place = rebuilds.place(self.places, self.stripe, unit);
+                (place.map(|place| self.absolute(place, column)), None)
+            }
+            None => (Some(self.locate(unit, column)), self.second(unit, column)),
         };
-        std::iter::once(first).chain(second)
+        first.into_iter().chain(second)
     }
 
     fn absolute(&self, place: Location, column: Sectors) -> Location {

@@ -1,6 +1,6 @@
 //! Building a job's plan for the array as it now is.
 
-use parlour_units::{Slot, Stripe};
+use parlour_units::{Stripe, Unit};
 
 use crate::code::UnitSet;
 use crate::context::Context;
@@ -9,6 +9,7 @@ use crate::ids::JobId;
 use crate::job::{Blind, Kind, Locate, Purpose, StripeJob};
 use crate::log::Logs;
 use crate::plan::{Behind, Builder, Lost, Plan, StripeView, StripeWrite};
+use crate::rebuilds::Rebuilds;
 use crate::roster::Roster;
 use crate::stripe::state::Stripes;
 use crate::update;
@@ -28,6 +29,7 @@ impl Stripes {
             let targets = cx.roster.resync_targets(&cx.geometry, window.stripe).ok_or(Lost)?;
             cx.jobs.stripe(id).targets = targets;
         }
+        forget_lost_slots(cx, id);
         let stripe = cx.jobs.stripe(id).window.stripe;
         let untrusted = untrusted(cx, durable, stripe);
         let outdated = is_outdated(cx, durable, stripe);
@@ -42,15 +44,15 @@ impl Stripes {
         let Some(Kind::Stripe(stripe_job)) = &mut job.kind else { unreachable!("a stripe job") };
         let view = StripeView { cached: &cached, ..cx.roster.view(&cx.geometry, stripe) };
         let (view, nowhere) = match stripe_job.purpose {
-            Purpose::Rebuild { slot, .. } => {
-                let view = StripeView { rebuilds: Some(slot), ..view };
-                (view, !has_place(&cx.roster, view, slot, stripe_job.targets))
+            Purpose::Rebuild(rebuilds) => {
+                let view = StripeView { rebuilds: Some(rebuilds), ..view };
+                (view, !has_place(&cx.roster, view, rebuilds, stripe_job.targets))
             }
             _ => (view, false),
         };
         // (A write keeps whatever its check units say of what it does not write.)
         let view = match stripe_job.purpose {
-            Purpose::Read | Purpose::Repair { .. } | Purpose::Rebuild { .. } => view.without(untrusted),
+            Purpose::Read | Purpose::Repair { .. } | Purpose::Rebuild(_) => view.without(untrusted),
             Purpose::Write | Purpose::Resync { .. } | Purpose::Scrub { .. } => view,
         };
         let plan = &mut job.plan;
@@ -74,11 +76,32 @@ impl Stripes {
     }
 }
 
+/// A job that rebuilds several slots goes on without those whose members have failed, or were
+/// replaced, since it began.
+fn forget_lost_slots(cx: &mut Context, id: JobId) {
+    let job = cx.jobs.stripe(id);
+    let (stripe, targets) = (job.window.stripe, job.targets);
+    let Purpose::Rebuild(rebuilds) = job.purpose else { return };
+    let left = rebuilds.only(|slot, since| cx.roster.is_rebuilt_since(slot, since));
+    if left == rebuilds || left.is_empty() {
+        return;
+    }
+    // (Each of several has its own unit.)
+    let places = cx.roster.places(&cx.geometry);
+    let has = |unit: &Unit| left.iter().any(|(slot, _)| places.home(stripe, *unit).slot == slot);
+    let targets = cx.geometry.layout().units().filter(|unit| targets.has(*unit)).filter(has).collect();
+    let job = cx.jobs.stripe(id);
+    (job.purpose, job.targets) = (Purpose::Rebuild(left), targets);
+}
+
 /// Whether there are members for the places where these units are rebuilt. If one with spare places
 /// has failed, what would have been moved there is missing with it, until it is rebuilt itself.
-fn has_place(roster: &Roster, view: StripeView<'_>, slot: Slot, targets: UnitSet) -> bool {
+fn has_place(roster: &Roster, view: StripeView<'_>, rebuilds: Rebuilds, targets: UnitSet) -> bool {
     let mut targets = view.geometry.layout().units().filter(|unit| targets.has(*unit));
-    targets.all(|unit| roster.member_at(view.places.rebuilt(slot, view.stripe, unit).slot).is_some())
+    targets.all(|unit| {
+        let place = rebuilds.place(view.places, view.stripe, unit);
+        place.is_some_and(|place| roster.member_at(place.slot).is_some())
+    })
 }
 
 /// Whether a stripe's check units may not fit its data. (Copies that may differ are treated apart.)
@@ -116,11 +139,11 @@ fn plan_job(
         // A unit that is on no member is not computed from parity that lacks records.
         Purpose::Read if outdated && view.any_data(view.missing) => Err(Lost),
         // What is in a spare place, or stands in for one, is not computed anew.
-        Purpose::Rebuild { .. } if targets.and(view.missing.or(job.unreadable).or(job.kept)).is_empty() => {
+        Purpose::Rebuild(_) if targets.and(view.missing.or(job.unreadable).or(job.kept)).is_empty() => {
             builder.copy(plan, view, targets, columns);
             Ok(())
         }
-        Purpose::Rebuild { .. } if outdated && view.any_data(targets) => Err(Lost),
+        Purpose::Rebuild(_) if outdated && view.any_data(targets) => Err(Lost),
         Purpose::Read => builder.read_degraded(plan, view.without(computed.or(job.kept)), &job.pieces),
         Purpose::Write => plan_write(builder, plan, view, job),
         Purpose::Repair { .. } if job.probe.is_under_way() => {
@@ -130,7 +153,7 @@ fn plan_job(
         Purpose::Repair { .. } => {
             builder.reconstruct(plan, view.without(job.kept), computed, columns, behind, true)
         }
-        Purpose::Rebuild { .. } | Purpose::Resync { .. } => {
+        Purpose::Rebuild(_) | Purpose::Resync { .. } => {
             let targets = targets.without(job.passed_over);
             if targets.is_empty() {
                 return Ok(());

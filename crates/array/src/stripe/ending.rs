@@ -42,7 +42,7 @@ impl Stripes {
                 cx.signal(Signal::HostJobDone(host, result));
             }
             Purpose::Repair { parent } => cx.signal(Signal::RepairEnded { parent, result }),
-            Purpose::Rebuild { .. } | Purpose::Resync { .. } | Purpose::Scrub { .. } => {
+            Purpose::Rebuild(_) | Purpose::Resync { .. } | Purpose::Scrub { .. } => {
                 cx.signal(Signal::MaintenanceStripeEnded { purpose, stripe, result });
             }
         }

@@ -91,7 +91,7 @@ impl Stripes {
             // before.
             Purpose::Read
             | Purpose::Repair { .. }
-            | Purpose::Rebuild { .. }
+            | Purpose::Rebuild(_)
             | Purpose::Resync { .. }
             | Purpose::Scrub { .. } => false,
         };

@@ -121,7 +121,7 @@ impl Stripes {
                     self.verification_failed(cx, durable, logs, id);
                 }
             }
-            Purpose::Rebuild { .. } | Purpose::Resync { .. } => self.next_window(cx, durable, logs, id),
+            Purpose::Rebuild(_) | Purpose::Resync { .. } => self.next_window(cx, durable, logs, id),
             Purpose::Scrub { repair } => self.compared(cx, durable, logs, id, repair),
         }
     }
@@ -144,10 +144,10 @@ impl Stripes {
             self.refuse(cx, durable, logs, id);
             return;
         }
-        if let Purpose::Rebuild { slot, since } = purpose
-            && !cx.roster.is_rebuilt_since(slot, since)
+        if let Purpose::Rebuild(rebuilds) = purpose
+            && rebuilds.only(|slot, since| cx.roster.is_rebuilt_since(slot, since)).is_empty()
         {
-            // The member that was to be rebuilt is gone, or its units are not moved any more.
+            // The members that were to be rebuilt are gone, or their units are not moved any more.
             self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost));
             return;
         }
@@ -196,13 +196,14 @@ impl Stripes {
             Purpose::Read => true,
             Purpose::Repair { .. } => kept.and(targets).is_empty() && view.computable(targets) == targets,
             // (What was to be copied from such a member is computed, if it is not written there.)
-            Purpose::Rebuild { slot, .. } => {
+            Purpose::Rebuild(rebuilds) => {
                 let failing = |slot: Slot| {
                     failures.iter().any(|failure| cx.roster.slot_of(failure.member) == Some(slot))
                 };
-                let place = |unit: Unit| view.places.rebuilt(slot, stripe, unit).slot;
-                let mut units = view.geometry.layout().units().filter(|unit| targets.has(*unit));
-                !units.any(|unit| failing(place(unit))) && view.computable(targets) == targets
+                let place = |unit: Unit| rebuilds.place(view.places, stripe, unit);
+                let units = view.geometry.layout().units().filter(|unit| targets.has(*unit));
+                !units.filter_map(place).any(|place| failing(place.slot))
+                    && view.computable(targets) == targets
             }
             Purpose::Write | Purpose::Resync { .. } | Purpose::Scrub { .. } => false,
         };
@@ -254,7 +255,7 @@ impl Stripes {
     ) {
         let purpose = cx.jobs.stripe(id).purpose;
         match purpose {
-            Purpose::Rebuild { .. } | Purpose::Resync { .. }
+            Purpose::Rebuild(_) | Purpose::Resync { .. }
                 if !self.begin_again_from_another_copy(cx, id, failures) =>
             {
                 if !self.pass_over(cx, durable, logs, id, failures) {

@@ -77,7 +77,7 @@ impl Stripes {
         let width = u64::from(layout.width()) + results as u64;
         let class = match purpose {
             Purpose::Read | Purpose::Write | Purpose::Repair { .. } => Class::Foreground,
-            Purpose::Rebuild { .. } | Purpose::Resync { .. } => Class::Rebuild,
+            Purpose::Rebuild(_) | Purpose::Resync { .. } => Class::Rebuild,
             Purpose::Scrub { .. } => Class::Scrub,
         };
         let hull = hull(&pieces).map_or(window.columns.length(), Columns::length);

@@ -129,3 +129,96 @@ fn a_member_that_is_rebuilt_becomes_active_while_another_is_rebuilt() {
     world.settle();
     is_whole(world, &content);
 }
+
+/// Two of six members with two check units are lost.
+const OF_SIX: [u16; 2] = [1, 4];
+
+fn degraded_by_two() -> (World, Vec<u8>) {
+    let setup = Setup { member_length: 6 * 2_048, ..Setup::named("raid6", 6) };
+    let mut world = World::new(&setup, SEED);
+    world.settle();
+    let content = payload(&mut Random(SEED), world.capacity());
+    assert_eq!(world.write_now(0, &content), Ok(()));
+    for slot in OF_SIX {
+        world.array.fail(world.now, Slot::new(slot)).expect("two may be lost");
+        world.drain();
+    }
+    (world, content)
+}
+
+/// Units that were read for rebuilds.
+fn units_read(world: &World) -> u64 {
+    let status = world.array.status();
+    let bytes: u64 = status.members.iter().map(|member| member.traffic[3].read_bytes).sum();
+    bytes / status.stripe_unit.get()
+}
+
+fn is_whole_again(mut world: World, content: &[u8]) {
+    assert_eq!(states(&world), ["active"; 6]);
+    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
+    assert!(world.read_now(0, world.capacity()).expect("it can be read") == content);
+}
+
+/// Each stripe was read once for each member, twice in all.
+#[test]
+fn two_members_of_a_stripe_are_rebuilt_from_one_reading() {
+    let (mut world, content) = degraded_by_two();
+    OF_SIX.into_iter().for_each(|slot| world.replace(slot));
+    world.settle();
+    let stripes = world.array.geometry().layout().stripes();
+    // (Stripes that the first had begun when the second came are read for each.)
+    let most = stripes * 4 + 4 * u64::from(world.setup.tuning.maintenance_depth);
+    assert!(units_read(&world) <= most, "{} units of {stripes} stripes", units_read(&world));
+    is_whole_again(world, &content);
+}
+
+#[test]
+fn a_rebuild_waits_for_one_that_can_catch_up() {
+    let (mut world, content) = degraded_by_two();
+    let stripes = world.array.geometry().layout().stripes();
+    let ahead = stripes / 4;
+    world.replace(OF_SIX[0]);
+    world.settle_until(|world| world.array.status().rebuild.is_some_and(|task| task.done >= ahead));
+    world.replace(OF_SIX[1]);
+    world.settle();
+    let most = 4 * (stripes + ahead + 2 * u64::from(world.setup.tuning.maintenance_depth));
+    assert!(units_read(&world) <= most, "{} units of {stripes} stripes", units_read(&world));
+    is_whole_again(world, &content);
+}
+
+#[test]
+fn a_rebuild_that_is_nearly_done_waits_for_no_other() {
+    let (mut world, content) = degraded_by_two();
+    let stripes = world.array.geometry().layout().stripes();
+    world.replace(OF_SIX[0]);
+    world.settle_until(|world| world.array.status().rebuild.is_some_and(|task| task.done >= stripes * 3 / 4));
+    world.replace(OF_SIX[1]);
+    world.settle_until(|world| states(world)[usize::from(OF_SIX[0])] == "active");
+    let done = world.array.status().rebuild.expect("the other goes on").done;
+    assert!(done < stripes / 2, "{done} of {stripes}");
+    world.settle();
+    is_whole_again(world, &content);
+}
+
+#[test]
+fn a_member_that_fails_at_any_moment_of_a_shared_rebuild_leaves_the_other_right() {
+    for steps in (0..200).step_by(11) {
+        let (mut world, content) = degraded_by_two();
+        OF_SIX.into_iter().for_each(|slot| world.replace(slot));
+        for _ in 0..steps {
+            world.step();
+        }
+        let lost = OF_SIX[steps % 2];
+        world.array.fail(world.now, Slot::new(lost)).expect("it is not whole");
+        world.drain();
+        if steps % 3 == 0 {
+            world.replace(lost);
+        }
+        world.settle();
+        if steps % 3 != 0 {
+            world.replace(lost);
+            world.settle();
+        }
+        is_whole_again(world, &content);
+    }
+}

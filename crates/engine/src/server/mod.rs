@@ -79,7 +79,7 @@ impl<F: Frontend> Server<F> {
     /// If no backend can be started, there are no free file descriptors, or the control socket is
     /// in use.
     pub fn new(open: OpenArray, frontend: F, options: ServeOptions) -> Result<Server<F>, ServeError> {
-        let io = Io::new(open.io)?;
+        let io = options.backend.map_or_else(|| Io::new(open.io), |backend| Ok(Io::through(backend)))?;
         let control = options.control.as_deref().map(Control::listen).transpose()?;
         let returns = Returns::new(options.watched, open.present().to_vec(), options.look_every);
         let notes = open.notes().iter().map(ToString::to_string).collect();

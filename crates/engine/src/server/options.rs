@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parlour_units::Duration;
 
+use crate::backend::IoBackend;
 use crate::control::ControlError;
 use crate::io::StartError;
 use crate::recorder::Recorder;
@@ -25,6 +26,9 @@ pub struct ServeOptions {
     pub recorder: Option<Recorder>,
     /// Sees the changes that the kernel is asked to make on members.
     pub witness: Option<Arc<dyn Witness>>,
+    /// Carries accesses out instead of the backend that the opening chose, for example to make
+    /// members as slow as others would be.
+    pub backend: Option<Box<dyn IoBackend>>,
     /// The longest time of an access. If an access takes longer, its member is excluded, and the
     /// access is given up.
     pub access_timeout: Duration,
@@ -45,6 +49,7 @@ impl Default for ServeOptions {
             control: None,
             recorder: None,
             witness: None,
+            backend: None,
             access_timeout: ACCESS_TIMEOUT,
             watched: Vec::new(),
             look_every: Duration::from_secs(5),

@@ -5,7 +5,8 @@ mod common;
 mod corpus;
 
 use common::{SEED, Setup, World};
-use parlour_array::{Class, Operation, Repair, Simulated, Tuning};
+use corpus::combinations::{self, Combinations};
+use parlour_array::{Class, Creation, Geometry, Operation, Repair, Simulated, Tuning};
 use parlour_units::Slot;
 
 struct InMemory {
@@ -14,22 +15,24 @@ struct InMemory {
 }
 
 impl InMemory {
-    fn new(case: &corpus::Case) -> InMemory {
-        let (organization, checks) = case.organization();
+    fn new(creation: &Creation) -> InMemory {
         let setup = Setup {
-            organization,
-            checks,
-            members: case.members,
-            groups: case.groups,
-            unit: case.unit,
-            block: 1,
-            member_length: corpus::MEMBER.get(),
-            log: case.log(),
+            organization: creation.organization,
+            checks: creation.checks,
+            members: creation.members,
+            groups: creation.groups,
+            width: creation.width,
+            spares: creation.spares,
+            unit: creation.unit.get(),
+            block: creation.block.get(),
+            member_length: creation.member_length.get(),
+            log: creation.log,
             tuning: Tuning::default(),
             simulated: Simulated::default(),
             zeroed: true,
-            consistency: case.consistency,
-            ..Setup::named("raid5", case.members)
+            consistency: creation.consistency,
+            cylinder: combinations::CYLINDER,
+            ..Setup::named("raid5", creation.members)
         };
         InMemory { world: Some(World::new(&setup, SEED)), before: [0; 2] }
     }
@@ -117,6 +120,14 @@ fn a_change_to_a_layout_or_a_plan_fails_the_corpus_in_memory() {
     corpus::run_all_with_bugs(InMemory::new);
 }
 
+/// Every combination of choices that is admitted, with as many members lost as it survives.
+#[test]
+fn every_combination_of_choices_holds_in_memory() {
+    let all = Combinations::all(|creation| Geometry::create_on(creation, combinations::CYLINDER));
+    assert!(all.admitted.len() >= 200, "{} are admitted", all.admitted.len());
+    all.run(InMemory::new);
+}
+
 /// The corpus's steps with a code and layouts that only tests have, for all cases with one group
 /// and parity. There is one more check unit, and so one more member.
 #[cfg(feature = "test-choices")]
@@ -132,7 +143,7 @@ fn the_corpus_holds_with_another_code_and_other_layouts() {
         let Some(name) = other(&case.organization) else { continue };
         let case =
             corpus::Case { organization: name.into(), layout: None, members: case.members + 1, ..case };
-        corpus::run(&case, &mut InMemory::new(&case));
+        corpus::run(&case, &mut InMemory::new(&case.creation()));
         *tried.entry(name).or_insert(0) += 1;
     }
     assert!(tried["halves"] >= 5 && tried["halves-logging"] >= 3, "{tried:?}");

@@ -8,14 +8,18 @@ mod corpus;
 use std::path::PathBuf;
 
 use common::rig::{Served, member_paths, open_request, serve_open};
-use parlour_array::Operation;
+use corpus::combinations::Combinations;
+use parlour_array::{Creation, Geometry, Operation};
 use parlour_engine::CreateRequest;
 use parlour_engine::control::{Repairing, Request};
+use parlour_units::Bytes;
 use serde_json::Value;
 use tempfile::TempDir;
 
 struct OnFiles {
     directory: TempDir,
+    /// Of each member.
+    length: Bytes,
     served: Option<Served>,
     members: Vec<PathBuf>,
     /// The accesses of earlier servers, which the current one does not count.
@@ -23,29 +27,29 @@ struct OnFiles {
 }
 
 impl OnFiles {
-    fn new(case: &corpus::Case) -> OnFiles {
+    fn new(creation: &Creation) -> OnFiles {
         let directory = common::on_memory().unwrap_or_else(common::on_disk);
-        let members = member_paths(directory.path(), usize::from(case.members));
-        let (organization, checks) = case.organization();
+        let members = member_paths(directory.path(), usize::from(creation.members));
         let request = CreateRequest {
             journals: Vec::new(),
-            organization,
-            checks,
-            groups: case.groups,
-            width: None,
-            domains: None,
-            spares: 0,
-            unit: parlour_units::Sectors::new(case.unit).bytes(),
-            log: case.log(),
-            consistency: case.consistency,
+            organization: creation.organization,
+            checks: creation.checks,
+            groups: creation.groups,
+            width: creation.width,
+            domains: creation.domains,
+            spares: creation.spares,
+            unit: creation.unit.bytes(),
+            log: creation.log,
+            consistency: creation.consistency,
             members: members.clone(),
             block: None,
             name: "corpus".into(),
-            size: Some(corpus::MEMBER.bytes()),
+            size: Some(creation.member_length.bytes()),
             force: false,
         };
         parlour_engine::create(&request).expect("the array can be created");
-        let mut world = OnFiles { directory, served: None, members, before: [0; 2] };
+        let length = creation.member_length.bytes();
+        let mut world = OnFiles { directory, length, served: None, members, before: [0; 2] };
         world.open();
         world
     }
@@ -101,11 +105,12 @@ impl corpus::World for OnFiles {
         self.forget(self.counted(Some(slot)));
         let new = self.directory.path().join(format!("new{slot}"));
         let file = std::fs::File::create(&new).expect("a new file");
-        file.set_len(corpus::MEMBER.bytes().get()).expect("it has room");
+        file.set_len(self.length.get()).expect("it has room");
         let request = Request::Replace { member: slot, path: new.clone(), force: false };
         self.served().command(&request).expect("it can be replaced");
         self.members[usize::from(slot)] = new;
-        self.served().until_redundant();
+        // (Others may still be missing.)
+        self.served().until("the member", |status| status["members"][usize::from(slot)]["state"] == "active");
     }
 
     fn scrub(&mut self) -> u64 {
@@ -146,6 +151,12 @@ impl Drop for OnFiles {
 #[test]
 fn the_corpus_holds_on_files() {
     corpus::run_all(OnFiles::new);
+}
+
+/// Every combination of choices that is admitted where drives do not say where their heads are.
+#[test]
+fn every_combination_of_choices_holds_on_files() {
+    Combinations::all(Geometry::create).run(OnFiles::new);
 }
 
 #[cfg(feature = "planted-bugs")]

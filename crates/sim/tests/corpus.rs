@@ -7,7 +7,8 @@ mod common;
 mod corpus;
 
 use common::{FAR, READ, WRITE, ask, drive, new};
-use parlour_array::{Class, Operation, Repair};
+use corpus::combinations::Combinations;
+use parlour_array::{Class, Creation, Geometry, Operation, Repair};
 use parlour_sim::health::Deed;
 use parlour_sim::opening::{self, New};
 use parlour_sim::world::World;
@@ -20,10 +21,10 @@ struct OnDrives {
 }
 
 impl OnDrives {
-    fn new(case: &corpus::Case) -> OnDrives {
-        let drives = (0..case.members).map(|_| drive("hp-c2247a")).collect();
-        let geometry = case.geometry();
-        let new = New { length: corpus::MEMBER, ..new(&case.name, &geometry) };
+    fn new(creation: &Creation) -> OnDrives {
+        let drives = (0..creation.members).map(|_| drive("hp-c2247a")).collect();
+        let geometry = Geometry::create(creation).expect("a possible array");
+        let new = New { length: creation.member_length, ..new("corpus", &geometry) };
         let volume = opening::open(&new, drives).unwrap();
         OnDrives { world: World::new(vec![volume]), before: [0; 2] }
     }
@@ -100,6 +101,12 @@ impl corpus::World for OnDrives {
 #[test]
 fn the_corpus_holds_on_models_of_drives() {
     corpus::run_all(OnDrives::new);
+}
+
+/// Every combination of choices that is admitted without floating units.
+#[test]
+fn every_combination_of_choices_holds_on_models_of_drives() {
+    Combinations::all(Geometry::create).run(OnDrives::new);
 }
 
 #[cfg(feature = "planted-bugs")]

@@ -6,6 +6,8 @@
 //! or of a plan shows with every driver.
 #![allow(dead_code, unreachable_pub, reason = "each world uses a part of it")]
 
+pub mod combinations;
+
 use parlour_array::organization::{Consistency, LayoutChoice, NamedOrganization, Organization};
 use parlour_array::{Creation, Geometry, LogCreation};
 use parlour_units::{Sectors, Slot};
@@ -144,10 +146,10 @@ impl Case {
         }
     }
 
-    /// The array's shape.
-    pub fn geometry(&self) -> Geometry {
+    /// The wishes for the array.
+    pub fn creation(&self) -> Creation {
         let (organization, checks) = self.organization();
-        Geometry::create(&Creation {
+        Creation {
             organization,
             checks,
             members: self.members,
@@ -160,8 +162,7 @@ impl Case {
             member_length: MEMBER,
             log: self.log(),
             consistency: self.consistency,
-        })
-        .expect("the corpus asks for possible arrays")
+        }
     }
 }
 
@@ -174,10 +175,20 @@ fn pattern(at: u64, number: u8) -> Vec<u8> {
 
 /// Carries out a case; returns the content of the members and the number of accesses.
 pub fn run<W: World>(case: &Case, world: &mut W) -> (Option<Vec<String>>, [u64; 2]) {
-    let geometry = case.geometry();
+    let geometry = Geometry::create(&case.creation()).expect("the corpus asks for possible arrays");
+    run_steps(&case.name, &geometry, &case.steps, world)
+}
+
+/// Carries out `steps` with an array of this geometry; returns the same as [`run`].
+pub fn run_steps<W: World>(
+    name: &str,
+    geometry: &Geometry,
+    steps: &[Step],
+    world: &mut W,
+) -> (Option<Vec<String>>, [u64; 2]) {
     let mut flat = vec![0u8; geometry.capacity().bytes().as_usize()];
     let range = |at: u64, length: u64| at as usize * 512..(at + length) as usize * 512;
-    for step in &case.steps {
+    for step in steps {
         match *step {
             Step::Write(at, length, number) => {
                 let bytes: Vec<u8> = (at..at + length).flat_map(|sector| pattern(sector, number)).collect();
@@ -190,25 +201,26 @@ pub fn run<W: World>(case: &Case, world: &mut W) -> (Option<Vec<String>>, [u64; 
             }
             Step::Read(at, length) => {
                 let read = world.read(at, length);
-                assert!(!W::KNOWS_CONTENTS || read == flat[range(at, length)], "{}: {step:?}", case.name);
+                assert!(!W::KNOWS_CONTENTS || read == flat[range(at, length)], "{name}: {step:?}");
             }
             Step::Flush => world.flush(),
             Step::Fail(slot) => world.fail(slot),
             Step::Replace(slot) => world.replace(slot),
-            Step::Scrub => assert_eq!(world.scrub(), 0, "{}: mismatches", case.name),
+            Step::Scrub => assert_eq!(world.scrub(), 0, "{name}: mismatches"),
             Step::Restart => world.restart(),
         }
     }
     let accesses = world.accesses();
     if geometry.fault_tolerance() > 0 {
-        assert_eq!(world.scrub(), 0, "{}: all redundancy fits in the end", case.name);
+        assert_eq!(world.scrub(), 0, "{name}: all redundancy fits in the end");
     }
     let all = world.read(0, geometry.capacity().get());
     if !W::KNOWS_CONTENTS {
         return (None, accesses);
     }
-    assert!(all == flat, "{}: what is read in the end", case.name);
-    let held = (0..case.members).map(|slot| held(&geometry, slot, &world.member(slot))).collect();
+    assert!(all == flat, "{name}: what is read in the end");
+    let slots = 0..geometry.members();
+    let held = slots.map(|slot| held(geometry, slot, &world.member(slot))).collect();
     (Some(held), accesses)
 }
 
@@ -233,7 +245,7 @@ fn held(geometry: &Geometry, slot: u16, bytes: &[u8]) -> String {
 /// in a layout and one in a plan, and each bug must be noticed. (Without payload a wrong place is
 /// not noticed.)
 #[cfg(feature = "planted-bugs")]
-pub fn run_all_with_bugs<W: World>(mut world: impl FnMut(&Case) -> W) {
+pub fn run_all_with_bugs<W: World>(mut world: impl FnMut(&Creation) -> W) {
     use parlour_array::{Bug, plant};
     let is_noticed = |bug: &Bug| W::KNOWS_CONTENTS || *bug != Bug::ParityRotatesAstray;
     for bug in Bug::WITHOUT_FAULTS.into_iter().filter(is_noticed) {
@@ -247,11 +259,11 @@ pub fn run_all_with_bugs<W: World>(mut world: impl FnMut(&Case) -> W) {
 
 /// Carries out all cases with the drivers that `world` makes, and compares with the recorded
 /// results.
-pub fn run_all<W: World>(mut world: impl FnMut(&Case) -> W) {
+pub fn run_all<W: World>(mut world: impl FnMut(&Creation) -> W) {
     let mut wrong = Vec::new();
     let cases = cases();
     for case in &cases {
-        let (held, accesses) = run(case, &mut world(case));
+        let (held, accesses) = run(case, &mut world(&case.creation()));
         let held = held.unwrap_or_else(|| case.members_hold.clone());
         if held != case.members_hold || accesses != case.accesses {
             wrong.push(format!("{}:\nmembers_hold = {held:?}\naccesses = {accesses:?}", case.name));

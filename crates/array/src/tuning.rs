@@ -4,6 +4,7 @@
 use parlour_units::{Duration, Sectors};
 use serde::{Deserialize, Serialize};
 
+use crate::compression::Compression;
 use crate::geometry::Geometry;
 use crate::plan::Merging;
 
@@ -56,6 +57,11 @@ pub struct Simulated {
     /// Parity is still read. The array does not really know the data but uses zeroes: results of
     /// computations are wrong.
     pub old_data_known: bool,
+    /// How much shorter update records are in log buffers and segments. Entries of a commit log
+    /// hold them whole. Nothing is really compressed: computations name a record's whole length,
+    /// wherever a compressed one begins, so their results are wrong.
+    #[serde(default)]
+    pub compression: Compression,
 }
 
 /// Limits, thresholds and pace.

@@ -16,6 +16,7 @@ use crate::health::{Deed, Health, HealthError, Incident, Rebuild, What};
 use crate::member::{Begun, Member, Serving};
 use crate::opening::{OpeningError, assemble};
 use crate::paths::{Line, Machine, PathError, Paths, Station};
+use crate::report::LogTally;
 use crate::volume::Volume;
 
 /// Arrays, their drives, and the paths to them.
@@ -143,6 +144,13 @@ impl World {
     /// The parity logs of the volumes that have any.
     pub fn logs(&self) -> impl Iterator<Item = LogStatus> {
         self.volumes.iter().filter_map(|volume| volume.array()?.log_status())
+    }
+
+    /// The work of all parity logs since their arrays were opened; none without logs.
+    pub fn log_tally(&self) -> Option<LogTally> {
+        let arrays = self.volumes.iter().filter_map(Volume::array);
+        let logged = arrays.filter(|array| array.log_status().is_some());
+        logged.map(LogTally::of).reduce(LogTally::with)
     }
 
     /// What rivals have counted since [`measure_rivals`](World::measure_rivals): the volume, a name

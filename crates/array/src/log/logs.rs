@@ -4,10 +4,11 @@
 //! commit log, its records are all that there is ([`Logs::have_positions`]). Without one there are
 //! no regions either, and these logs answer as empty ones do ([`Logs::exist`]).
 
+use crate::compression::Compression;
 use crate::exec::waiting::WaitList;
 use crate::format::bitmap::{Bits, Stored, TableEntry};
 use crate::format::horizon::{Horizon, SESSION_RECORDS};
-use crate::format::segment::header_length;
+use crate::format::segment::{Record, RecordKind, header_length};
 use crate::geometry::Geometry;
 use crate::log::append::closing::ClosingProgress;
 use crate::log::at_risk::AtRisk;
@@ -17,7 +18,7 @@ use crate::log::recover::recoveries::Recoveries;
 use crate::log::region::{LoadState, RegionLog};
 use crate::log::regions::RegionLogs;
 use crate::log::segment::Segment;
-use crate::tuning::{LogPool, Tuning};
+use crate::tuning::{LogPool, Simulated, Tuning};
 use parlour_units::{Region, Sectors, Stripe};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -27,6 +28,8 @@ pub(crate) struct Logs {
     pub(in crate::log) segment_length: Sectors,
     pub(in crate::log) header: Sectors,
     pub(in crate::log) positions: u32,
+    /// How much shorter update records are here.
+    pub(in crate::log) compression: Compression,
     pub(in crate::log) pool: LogPool,
     pub(in crate::log) pool_limit: u32,
     /// The least number of buffers: as many as the longest write takes.
@@ -93,11 +96,14 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(geometry: &Geometry, tuning: &Tuning) -> Sizes {
+    fn of(geometry: &Geometry, tuning: &Tuning, compression: Compression) -> Sizes {
         let layout = geometry.layout();
         let Some(regions) = layout.logs() else { return Sizes::default() };
         let segment = Sectors::new(regions.shape().segment);
-        let header = header_length(segment, geometry.block());
+        // A header has room for as many records as if they were as long as what they change. Four
+        // times as many are one for each sector: there are never more.
+        let changed = compression.changed(segment).min(segment * 4);
+        let header = header_length(changed, geometry.block());
         // With `journal` a write must be logged before it overwrites data: each write must fit into
         // the pool.
         let longest = tuning.slice.min(layout.unit_length()) * u64::from(layout.data_units());
@@ -116,16 +122,19 @@ impl Sizes {
 impl Logs {
     pub(crate) fn new(
         geometry: &Geometry,
-        tuning: &Tuning,
+        (tuning, simulated): (&Tuning, Simulated),
         first_sequence: u64,
         table: &[TableEntry],
     ) -> Logs {
-        let Sizes { segment, header, positions, pool_limit, least_buffers } = Sizes::of(geometry, tuning);
+        let compression = simulated.compression;
+        let sizes = Sizes::of(geometry, tuning, compression);
+        let Sizes { segment, header, positions, pool_limit, least_buffers } = sizes;
         let regions = if geometry.records_updates() { geometry.layout().region_count() } else { 0 };
         Logs {
             segment_length: segment,
             header,
             positions,
+            compression,
             pool: tuning.log_pool,
             pool_limit,
             least_buffers,
@@ -190,10 +199,18 @@ impl Logs {
         self.segment_length - self.header * 2
     }
 
+    /// The sectors of a segment's payload that a record takes.
+    pub(in crate::log) fn stored(&self, record: &Record) -> Sectors {
+        match record.kind {
+            RecordKind::Update => self.compression.stored(record.payload()),
+            _ => record.payload(),
+        }
+    }
+
     /// The sectors of a segment in a position that its header and the payloads of its records take.
     /// The sectors behind them may never have been written.
     pub(crate) fn told_length(&self, index: u32) -> Sectors {
-        let ends = self.segment(index).records.iter().map(|record| record.start + record.payload());
+        let ends = self.segment(index).records.iter().map(|record| record.start + self.stored(record));
         self.header + ends.max().unwrap_or(Sectors::ZERO)
     }
 

@@ -7,6 +7,7 @@ use super::Logs;
 use super::at_risk::Admission;
 use super::segment::Reserved;
 use crate::buffer::BufferId;
+use crate::compression::Compression;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::format::segment::RecordKind;
@@ -64,7 +65,8 @@ impl Logs {
             return Gate::Pass;
         }
         let buffers = &mut cx.buffers;
-        match self.reserve(region, &fragments, |length| buffers.take(length)) {
+        let compression = self.compression_of(method);
+        match self.reserve(region, (&fragments, compression), |length| buffers.take(length)) {
             Reserved::Granted(fragments, reservations) => {
                 let logging = &mut cx.jobs.stripe(id).logging;
                 (logging.fragments, logging.reservations) = (fragments, reservations);
@@ -81,6 +83,11 @@ impl Logs {
                 Gate::Pass
             }
         }
+    }
+
+    /// How much shorter the records of such a write are: new parity is no difference.
+    pub(in crate::log) fn compression_of(&self, method: LogMethod) -> Compression {
+        if method == LogMethod::Update { self.compression } else { Compression::NONE }
     }
 
     /// Where the records of a plan go: buffers, and where the records begin there.

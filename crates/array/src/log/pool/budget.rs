@@ -2,7 +2,7 @@
 
 use crate::ids::JobId;
 use crate::log::Logs;
-use crate::plan::Fragment;
+use crate::plan::{Fragment, LogMethod};
 use crate::tuning::LogPool;
 use parlour_units::Sectors;
 
@@ -17,9 +17,11 @@ impl Logs {
         self.pool == LogPool::Global && self.in_memory >= self.pool_limit
     }
 
-    pub(in crate::log) fn fits_one_buffer(&self, fragments: &[Fragment]) -> bool {
+    pub(in crate::log) fn fits_one_buffer(&self, method: LogMethod, fragments: &[Fragment]) -> bool {
         let logged = fragments.iter().filter(|fragment| !fragment.bare);
-        let length = logged.fold(Sectors::ZERO, |sum, fragment| sum + fragment.columns.length());
+        let compression = self.compression_of(method);
+        let stored = |fragment: &Fragment| compression.stored(fragment.columns.length());
+        let length = logged.fold(Sectors::ZERO, |sum, fragment| sum + stored(fragment));
         length <= self.payload() && fragments.len() as u64 <= u64::from(self.most_records())
     }
 }

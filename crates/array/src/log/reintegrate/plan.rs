@@ -87,6 +87,7 @@ impl Logs {
                 at: cx.geometry.absolute(location.at + columns.from),
                 length: columns.length(),
                 segment: *segment,
+                record: record.start,
                 start: record.start + (columns.from - record.columns.from),
                 coefficient,
                 overwrites: effect.replaces,
@@ -265,7 +266,7 @@ impl Logs {
             let taken = segment.records[..segment.taken].iter();
             for record in taken.filter(|record| !record.payload().is_zero()) {
                 let start = self.header + record.start;
-                let span = Span::new(Source::Buffer(read.buffer), start, record.payload());
+                let span = Span::new(Source::Buffer(read.buffer), start, self.stored(record));
                 plan.verify(span, read.step, part, Expected::Digest(record.digest));
             }
         }

@@ -13,6 +13,7 @@ use crate::geometry::Geometry;
 use crate::log::append::closing::ClosingProgress;
 use crate::log::at_risk::AtRisk;
 use crate::log::commit::logs::CommitLogs;
+use crate::log::pool::shared::{SharedMemory, minima};
 use crate::log::pool::waiter::PoolWaiter;
 use crate::log::recover::recoveries::Recoveries;
 use crate::log::region::{LoadState, RegionLog};
@@ -34,6 +35,12 @@ pub(crate) struct Logs {
     pub(in crate::log) pool_limit: u32,
     /// The least number of buffers: as many as the longest write takes.
     pub(in crate::log) least_buffers: u32,
+    /// If memory is shared: the pool. Then `pool_limit` is what other uses of it leave.
+    pub(in crate::log) shared: Option<SharedMemory>,
+    /// At most so many full buffers are kept back.
+    pub(in crate::log) most_kept: u32,
+    /// Memory of the reintegrations under way, if it is shared.
+    pub(in crate::log) reintegration_memory: Sectors,
     pub(in crate::log) in_memory: u32,
     /// Segments that are being appended.
     pub(in crate::log) appending: u32,
@@ -129,15 +136,21 @@ impl Logs {
         let compression = simulated.compression;
         let sizes = Sizes::of(geometry, tuning, compression);
         let Sizes { segment, header, positions, pool_limit, least_buffers } = sizes;
+        let least = segment * u64::from(least_buffers);
+        let shared = tuning.shared_memory;
+        let shared = shared.map(|total| SharedMemory::new(total, minima(geometry, tuning, least)));
         let regions = if geometry.records_updates() { geometry.layout().region_count() } else { 0 };
         Logs {
             segment_length: segment,
             header,
             positions,
             compression,
-            pool: tuning.log_pool,
+            pool: if shared.is_some() { LogPool::Global } else { tuning.log_pool },
             pool_limit,
             least_buffers,
+            shared,
+            most_kept: pool_limit,
+            reintegration_memory: Sectors::ZERO,
             in_memory: 0,
             closing: ClosingProgress::default(),
             appending: 0,

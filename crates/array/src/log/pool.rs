@@ -6,6 +6,7 @@
 //! same.
 
 mod budget;
+pub(super) mod shared;
 pub(super) mod waiter;
 
 use std::collections::VecDeque;

@@ -64,6 +64,7 @@ impl Logs {
         if method.is_bare() && !self.is_live(region, index) {
             return Gate::Pass;
         }
+        self.share_memory(cx);
         let buffers = &mut cx.buffers;
         let compression = self.compression_of(method);
         match self.reserve(region, (&fragments, compression), |length| buffers.take(length)) {

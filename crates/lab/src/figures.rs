@@ -3,9 +3,8 @@
 use parlour_array::Traffic;
 use parlour_sim::control::Step;
 use parlour_sim::history::Point;
-use parlour_sim::report::{
-    Answers, Ended, Group, LogTally, MemberReport, Report, SourceReport, Split, StationReport,
-};
+use parlour_sim::log_tally::LogTally;
+use parlour_sim::report::{Answers, Ended, Group, MemberReport, Report, SourceReport, Split, StationReport};
 use parlour_sim::statistics::{Estimate, Times};
 use parlour_units::Sectors;
 use serde::Serialize;

@@ -1,11 +1,11 @@
 //! The results of a run.
 
-use parlour_array::{Array, Class, Counters, Traffic};
 use parlour_drive::mechanics::Parts;
 use parlour_units::{Duration, Instant, Sectors};
 use parlour_workload::task::Kind;
 
 use crate::history::History;
+use crate::log_tally::LogTally;
 use crate::member::Tally;
 use crate::paths::{Station, StationTally};
 use crate::statistics::{BatchMeans, Estimate, Moments, Rates, Times};
@@ -120,50 +120,6 @@ pub struct MemberReport {
     pub waiting: f64,
     /// The parts of the mean time of an access.
     pub split: Split,
-}
-
-/// The work of parity logs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LogTally {
-    /// Appends of log buffers.
-    pub appends: u64,
-    /// Reintegrations that were completed.
-    pub reintegrations: u64,
-    /// Accesses to members for logs: appends, reintegrations, entries of the commit log.
-    pub traffic: Traffic,
-}
-
-impl LogTally {
-    /// The work of an array's logs since it was opened.
-    pub(crate) fn of(array: &Array) -> LogTally {
-        let Counters { appends, reintegrations, .. } = array.counters();
-        LogTally { appends, reintegrations, traffic: array.traffic(Class::Log) }
-    }
-
-    /// The work of the logs of several arrays.
-    pub(crate) fn with(self, other: LogTally) -> LogTally {
-        LogTally {
-            appends: self.appends + other.appends,
-            reintegrations: self.reintegrations + other.reintegrations,
-            traffic: self.traffic + other.traffic,
-        }
-    }
-
-    /// The work since `before`.
-    pub(crate) fn since(self, before: LogTally) -> LogTally {
-        let (now, then) = (self.traffic, before.traffic);
-        LogTally {
-            appends: self.appends - before.appends,
-            reintegrations: self.reintegrations - before.reintegrations,
-            traffic: Traffic {
-                reads: now.reads - then.reads,
-                read: now.read - then.read,
-                writes: now.writes - then.writes,
-                written: now.written - then.written,
-                flushes: now.flushes - then.flushes,
-            },
-        }
-    }
 }
 
 /// The results of a processor, channel or bus.

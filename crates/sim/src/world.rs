@@ -13,10 +13,10 @@ use parlour_units::{Instant, Sector, Sectors};
 
 use crate::controller::Controller;
 use crate::health::{Deed, Health, HealthError, Incident, Rebuild, What};
+use crate::log_tally::LogTally;
 use crate::member::{Begun, Member, Serving};
 use crate::opening::{OpeningError, assemble};
 use crate::paths::{Line, Machine, PathError, Paths, Station};
-use crate::report::LogTally;
 use crate::volume::Volume;
 
 /// Arrays, their drives, and the paths to them.

@@ -13,12 +13,13 @@ use crate::geometry::Geometry;
 use crate::log::append::closing::ClosingProgress;
 use crate::log::at_risk::AtRisk;
 use crate::log::commit::logs::CommitLogs;
-use crate::log::pool::shared::{SharedMemory, minima};
+use crate::log::pool::shared::{SharedMemory, minima, most_of_reintegrations};
 use crate::log::pool::waiter::PoolWaiter;
 use crate::log::recover::recoveries::Recoveries;
 use crate::log::region::{LoadState, RegionLog};
 use crate::log::regions::RegionLogs;
 use crate::log::segment::Segment;
+use crate::plan::LogMethod;
 use crate::tuning::{LogPool, Simulated, Tuning};
 use parlour_units::{Region, Sectors, Stripe};
 use std::collections::{BTreeSet, VecDeque};
@@ -138,7 +139,10 @@ impl Logs {
         let Sizes { segment, header, positions, pool_limit, least_buffers } = sizes;
         let least = segment * u64::from(least_buffers);
         let shared = tuning.shared_memory;
-        let shared = shared.map(|total| SharedMemory::new(total, minima(geometry, tuning, least)));
+        let shared = shared.map(|total| {
+            let most = most_of_reintegrations(geometry, tuning);
+            SharedMemory::new(total, minima(geometry, tuning, least), most)
+        });
         let regions = if geometry.records_updates() { geometry.layout().region_count() } else { 0 };
         Logs {
             segment_length: segment,
@@ -210,6 +214,11 @@ impl Logs {
     /// Sectors of payload in a segment.
     pub(crate) fn payload(&self) -> Sectors {
         self.segment_length - self.header * 2
+    }
+
+    /// How much shorter the records of such a write are: new parity is no difference.
+    pub(in crate::log) fn compression_of(&self, method: LogMethod) -> Compression {
+        if method == LogMethod::Update { self.compression } else { Compression::NONE }
     }
 
     /// The sectors of a segment's payload that a record takes.

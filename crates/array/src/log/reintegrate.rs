@@ -149,12 +149,6 @@ impl Logs {
         self.next_pass(cx, durable, region);
     }
 
-    /// The region's reintegration is over: others may use its memory.
-    pub(super) fn give_back_memory(&mut self, region: Region) {
-        let share = self.region(region).reintegration_memory.take();
-        self.reintegration_memory = self.reintegration_memory - share.unwrap_or(Sectors::ZERO);
-    }
-
     pub(crate) fn reintegrate_pass_done(
         &mut self,
         cx: &mut Context,

@@ -7,7 +7,6 @@ use super::Logs;
 use super::at_risk::Admission;
 use super::segment::Reserved;
 use crate::buffer::BufferId;
-use crate::compression::Compression;
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::format::segment::RecordKind;
@@ -84,11 +83,6 @@ impl Logs {
                 Gate::Pass
             }
         }
-    }
-
-    /// How much shorter the records of such a write are: new parity is no difference.
-    pub(in crate::log) fn compression_of(&self, method: LogMethod) -> Compression {
-        if method == LogMethod::Update { self.compression } else { Compression::NONE }
     }
 
     /// Where the records of a plan go: buffers, and where the records begin there.

@@ -40,9 +40,9 @@ pub struct TuningSettings {
     /// Memory of one reintegration [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     pub reintegration_memory: Option<Size>,
-    /// One pool of memory for prereads, log buffers and reintegrations, instead of a share for each;
-    /// log-memory is then the most that is kept back for late appends, and reintegration-memory
-    /// the most that one reintegration takes [default: none]
+    /// One pool of memory for prereads, log buffers and reintegrations, instead of a share for
+    /// each. Then log-memory is the most that is kept back for late appends, and
+    /// reintegration-memory the most that one reintegration takes [default: none]
     #[arg(long, value_name = "SIZE")]
     pub shared_memory: Option<Size>,
     /// Memory for data that need not be read again before it is overwritten [default: none]

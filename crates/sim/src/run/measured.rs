@@ -5,9 +5,10 @@ use parlour_workload::task::Ask;
 
 use super::traffic::Traffic;
 use crate::history::History;
+use crate::log_tally::LogTally;
 use crate::member::{Member, Tally};
 use crate::paths::{Station, StationTally};
-use crate::report::{Ended, Learned, LogTally, MemberReport, Passed, Report, SourceReport, StationReport};
+use crate::report::{Ended, Learned, MemberReport, Passed, Report, SourceReport, StationReport};
 use crate::statistics::Estimate;
 
 /// What is counted from the end of the warm-up on, of all sources together.

@@ -2,13 +2,16 @@
 //! (Stodolsky §11).
 //!
 //! Each use keeps a minimum that the others never get, and with which it can go on: so what frees
-//! memory never waits for others to free some. All beyond the minima goes to who asks first.
+//! memory never waits for others to free some.
+//!
+//! Jobs hold memory for prereads while they wait for a log buffer, and log buffers are full while
+//! they wait for a reintegration. So memory that goes to who asks first goes to those who wait, and
+//! those for whom they wait have only their minima. Therefore a use takes little of what those keep
+//! for whom it waits.
 
 use parlour_units::Sectors;
 
-use crate::context::Context;
 use crate::geometry::Geometry;
-use crate::log::Logs;
 use crate::tuning::Tuning;
 
 /// What memory is used for.
@@ -29,23 +32,39 @@ pub(in crate::log) type Parts = [Sectors; USES.len()];
 pub(in crate::log) struct SharedMemory {
     total: Sectors,
     least: Parts,
+    /// The most that reintegrations have a use for.
+    reintegrations: Sectors,
 }
 
 impl SharedMemory {
     /// A pool that has room for the minima, however small it was to be.
-    pub(in crate::log) fn new(total: Sectors, least: Parts) -> SharedMemory {
-        SharedMemory { total: total.max(sum(least)), least }
+    pub(in crate::log) fn new(total: Sectors, least: Parts, reintegrations: Sectors) -> SharedMemory {
+        SharedMemory { total: total.max(sum(least)), least, reintegrations }
+    }
+
+    /// What `other` keeps, in use or not, when `of` asks.
+    fn kept(&self, other: Use, of: Use) -> Sectors {
+        let part = |count| Sectors::new(self.total.get() / count);
+        let share = match (other, of) {
+            (Use::Scratch, _) => Sectors::ZERO,
+            (Use::Buffers, Use::Scratch) => part(2),
+            (Use::Buffers, _) => part(3),
+            (Use::Reintegrations, _) => part(3).min(self.reintegrations),
+        };
+        share.max(self.least(other))
     }
 
     /// The most that a use may have, while the others have what `used` says.
     pub(in crate::log) fn limit(&self, of: Use, used: Parts) -> Sectors {
-        let others = USES.into_iter().filter(|other| *other != of).map(|other| other as usize);
-        let kept = others.fold(Sectors::ZERO, |sum, other| sum + used[other].max(self.least[other]));
+        let others = USES.into_iter().filter(|other| *other != of);
+        let kept = others.map(|other| used[other as usize].max(self.kept(other, of)));
+        let kept = kept.fold(Sectors::ZERO, |sum, part| sum + part);
         // (Repairs, and what a crash left to be redone, may exceed the limits.)
         self.total.saturating_sub(kept).max(self.least[of as usize])
     }
 
-    fn least(&self, of: Use) -> Sectors {
+    /// The minimum of a use.
+    pub(in crate::log) fn least(&self, of: Use) -> Sectors {
         self.least[of as usize]
     }
 }
@@ -82,48 +101,15 @@ pub(in crate::log) fn least_of_reintegration(geometry: &Geometry) -> Sectors {
     region(geometry).0 * (1 + u64::from(geometry.layout().check_units()))
 }
 
-/// With this much memory, a region's log and parity are read at once.
-fn most_of_reintegration(geometry: &Geometry, tuning: &Tuning) -> Sectors {
-    let (log, parity) = region(geometry);
-    tuning.reintegration_memory.min(log + parity)
+/// The most that all reintegrations at once have a use for.
+pub(in crate::log) fn most_of_reintegrations(geometry: &Geometry, tuning: &Tuning) -> Sectors {
+    most_of_reintegration(geometry, tuning) * u64::from(tuning.reintegration_buffers.max(1))
 }
 
-impl Logs {
-    /// What is in use.
-    fn used(&self, cx: &Context) -> Parts {
-        let buffers = self.segment_length * u64::from(self.in_memory);
-        [cx.scratch.in_use(), buffers, self.reintegration_memory]
-    }
-
-    /// If memory is shared: log buffers and prereads may take what the other uses leave now.
-    pub(crate) fn share_memory(&mut self, cx: &mut Context) {
-        let Some(shared) = &self.shared else { return };
-        let used = self.used(cx);
-        cx.scratch.set_limit(shared.limit(Use::Scratch, used));
-        if !self.segment_length.is_zero() {
-            let buffers = shared.limit(Use::Buffers, used) / self.segment_length;
-            let limit = u32::try_from(buffers).unwrap_or(u32::MAX).max(self.least_buffers);
-            self.freed |= limit > self.pool_limit;
-            self.pool_limit = limit;
-        }
-    }
-
-    /// Whether another reintegration may start.
-    pub(in crate::log) fn has_reintegration_memory(&self, cx: &Context) -> bool {
-        let few = self.running < cx.tuning.reintegration_buffers.max(1);
-        few && self.shared.is_none_or(|shared| {
-            let limit = shared.limit(Use::Reintegrations, self.used(cx));
-            self.running == 0 || self.reintegration_memory + shared.least(Use::Reintegrations) <= limit
-        })
-    }
-
-    /// Memory for a reintegration that starts: what is free, as far as it can use it.
-    pub(in crate::log) fn reintegration_share(&self, cx: &Context) -> Option<Sectors> {
-        let shared = self.shared?;
-        let free = shared.limit(Use::Reintegrations, self.used(cx)).saturating_sub(self.reintegration_memory);
-        let least = shared.least(Use::Reintegrations);
-        Some(free.min(most_of_reintegration(&cx.geometry, &cx.tuning)).max(least))
-    }
+/// With this much memory, a region's log and parity are read at once.
+pub(in crate::log) fn most_of_reintegration(geometry: &Geometry, tuning: &Tuning) -> Sectors {
+    let (log, parity) = region(geometry);
+    tuning.reintegration_memory.min(log + parity)
 }
 
 #[cfg(test)]
@@ -138,18 +124,30 @@ mod tests {
         lengths.map(Sectors::new)
     }
 
+    fn pool(total: u64, least: Parts) -> SharedMemory {
+        SharedMemory::new(Sectors::new(total), least, Sectors::new(1_000))
+    }
+
     #[test]
-    fn what_others_leave_unused_is_lent_but_for_their_minima() {
-        let pool = SharedMemory::new(Sectors::new(100), parts([10, 20, 30]));
+    fn what_is_not_in_use_is_lent_but_for_a_part_of_those_for_whom_others_wait() {
+        let pool = pool(600, parts([10, 20, 30]));
         let limits = |used| USES.map(|of| pool.limit(of, used).get());
-        assert_eq!(limits(ZERO), [50, 60, 70]);
-        assert_eq!(limits(parts([50, 0, 0])), [50, 20, 30]);
-        assert_eq!(limits(parts([15, 0, 40])), [40, 45, 65]);
+        assert_eq!(limits(ZERO), [100, 390, 390]);
+        assert_eq!(limits(parts([100, 0, 0])), [100, 300, 300]);
+        assert_eq!(limits(parts([0, 390, 0])), [10, 390, 200]);
+        assert_eq!(limits(parts([0, 0, 390])), [10, 200, 390]);
+    }
+
+    #[test]
+    fn reintegrations_keep_no_more_than_they_have_a_use_for() {
+        let pool = SharedMemory::new(Sectors::new(600), ZERO, Sectors::new(50));
+        assert_eq!(pool.limit(Use::Scratch, ZERO), Sectors::new(250));
+        assert_eq!(pool.limit(Use::Buffers, ZERO), Sectors::new(550));
     }
 
     #[test]
     fn a_pool_has_room_for_the_minima() {
-        let pool = SharedMemory::new(Sectors::ZERO, parts([10, 20, 30]));
+        let pool = pool(0, parts([10, 20, 30]));
         assert_eq!(USES.map(|of| pool.limit(of, ZERO).get()), [10, 20, 30]);
     }
 
@@ -161,7 +159,7 @@ mod tests {
             steps in prop::collection::vec((0..3_usize, 1..200_u64, any::<bool>()), 1..200),
         ) {
             let (least, mut used) = (parts(least), ZERO);
-            let pool = SharedMemory::new(Sectors::new(total), least);
+            let pool = pool(total, least);
             for (of, length, takes) in steps {
                 let (kind, length) = (USES[of], Sectors::new(length));
                 let limit = pool.limit(kind, used);

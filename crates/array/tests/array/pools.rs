@@ -99,26 +99,21 @@ fn shared(world: &World, segment: u64) -> u64 {
 }
 
 #[test]
-fn shared_memory_is_lent_to_log_buffers_and_never_exceeded() {
-    let (total, segment) = (2_048, 32);
+fn shared_memory_is_never_exceeded_and_log_buffers_keep_their_minimum() {
+    let (total, segment) = (512, 32);
     let mut setup = logging();
     setup.tuning.shared_memory = Some(Sectors::new(total));
-    let limit = |world: &World| world.array.status().log.unwrap().buffer_limit;
     let mut world = World::new(&setup, SEED);
     let mut random = Random(SEED);
-    let (mut most, mut limits) = (0, Vec::new());
     for round in 0..20 {
         let writes = (0..40).map(|write| (round * 40 + write) * 37 % 1_500);
         let tags: Vec<u64> = writes.map(|at| world.write(at, &payload(&mut random, 15))).collect();
         while world.step() {
             let used = shared(&world, segment);
             assert!(used <= total, "{used} of {total}");
-            most = most.max(used);
-            limits.push(limit(&world));
+            assert!(world.array.status().log.unwrap().buffer_limit >= 2);
         }
         world.settle_until(|world| tags.iter().all(|tag| world.done.contains_key(tag)));
     }
-    // Where nothing else was in use, log buffers might have had more.
-    assert!(limits.iter().min() < limits.iter().max(), "{most}");
     assert!(world.array.status().counters.reintegrations > 0);
 }

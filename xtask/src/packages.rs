@@ -1,4 +1,4 @@
-//! The Debian packages for the end-to-end tests, the lab's kernel, and the bench of codes.
+//! The Debian packages for the end-to-end tests, the lab's kernel, and benches.
 //!
 //! A package counts as installed if its purpose is fulfilled: its programs are found, its module
 //! can be imported. So a tool from another source is as good, and the package database is not
@@ -38,6 +38,9 @@ pub(crate) static KERNEL: Purpose = Purpose { name: "the kernel's build", tools:
 
 /// The bench of codes.
 pub(crate) static CODES: Purpose = Purpose { name: "the bench of codes", tools: &LIBRARIES };
+
+/// The bench of update records.
+pub(crate) static RECORDS: Purpose = Purpose { name: "the bench of records", tools: &DATABASES };
 
 /// A tool, and the package that contains it.
 struct Tool {
@@ -98,6 +101,8 @@ static BUILD_TOOLS: [Tool; 9] = [
 ];
 
 static LIBRARIES: [Tool; 1] = [Tool { package: "libisal2", probe: Probe::File(ISAL) }];
+
+static DATABASES: [Tool; 2] = [program("sqlite3", "sqlite3"), program("git", "git")];
 
 const ISAL: &str = if cfg!(target_arch = "aarch64") {
     "/usr/lib/aarch64-linux-gnu/libisal.so.2"

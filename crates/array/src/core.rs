@@ -66,6 +66,7 @@ impl Core {
 
     /// Lets jobs that wait for memory go on. Returns whether there were any.
     pub(crate) fn pump_memory(&mut self) -> bool {
+        self.logs.share_memory(&mut self.cx);
         self.stripes.pump_memory(&mut self.cx)
     }
 

@@ -16,6 +16,7 @@ mod cache;
 mod code;
 mod columns;
 mod commands;
+mod compression;
 mod context;
 mod core;
 mod draw;
@@ -69,6 +70,7 @@ pub use assembly::{Assembly, AssemblyError, Candidate, Verdict};
 pub use buffer::{BufferId, Part, Slice};
 pub use code::MOST_PARITIES;
 pub use columns::{Columns, Piece, Window};
+pub use compression::Compression;
 pub use draw::{
     Block, BlockKind, Cell, Content as DrawnContent, Covers, Row, draw_region, draw_regions, draw_units,
 };

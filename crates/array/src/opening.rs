@@ -193,7 +193,7 @@ impl Array {
         }
         let session_number = superblock.session_number + 1;
         let first_sequence = first_sequence(session_number);
-        let logs = open_logs(&opening, (&map, &trusted), table, found, first_sequence);
+        let logs = open_logs((&opening, simulated), (&map, &trusted), table, found, first_sequence);
         if *read_only && (logs.is_to_be_recovered() || logs.hold_found_writes()) {
             return Err(AssemblyError::ReadOnlyNeedsRecovery);
         }
@@ -459,7 +459,7 @@ fn unrecoverable(assembly: &Assembly, damaged: bool, map: &mut StoredBitmap) {
 /// After a clean shutdown the logs of dirty regions are still to be read. Otherwise they are void,
 /// unless the array has a commit log: then their records are to be redone.
 fn open_logs(
-    opening: &Opening,
+    (opening, simulated): (&Opening, Simulated),
     (map, trusted): (&StoredBitmap, &Bits),
     table: Vec<TableEntry>,
     found: FoundLog,
@@ -481,7 +481,7 @@ fn open_logs(
         // What was recorded there may be older than what stands there.
         trusted.iter().for_each(|region| table[region.as_usize()] = nothing);
     }
-    let mut logs = Logs::new(geometry, tuning, first_sequence, &table);
+    let mut logs = Logs::new(geometry, (tuning, simulated), first_sequence, &table);
     if !geometry.records_updates() {
         return logs;
     }

@@ -35,7 +35,10 @@ impl Stripes {
         loop {
             cx.counters.steps += 1;
             let gate = match cx.jobs.stripe(id).stage {
-                Stage::Memory => self.memory_gate(cx, id),
+                Stage::Memory => {
+                    logs.share_memory(cx);
+                    self.memory_gate(cx, id)
+                }
                 Stage::LogSpace => self.log_space_gate(cx, durable, logs, id),
                 Stage::Lock => self.lock_gate(cx, logs, id),
                 Stage::Dirty => self.dirty_gate(cx, durable, logs, id),

@@ -4,6 +4,7 @@
 use parlour_units::{Duration, Sectors};
 use serde::{Deserialize, Serialize};
 
+use crate::compression::Compression;
 use crate::geometry::Geometry;
 use crate::plan::Merging;
 
@@ -56,6 +57,11 @@ pub struct Simulated {
     /// Parity is still read. The array does not really know the data but uses zeroes: results of
     /// computations are wrong.
     pub old_data_known: bool,
+    /// How much shorter update records are in log buffers and segments. Entries of a commit log
+    /// hold them whole. Nothing is really compressed: computations name a record's whole length,
+    /// wherever a compressed one begins, so their results are wrong.
+    #[serde(default)]
+    pub compression: Compression,
 }
 
 /// Limits, thresholds and pace.
@@ -96,6 +102,12 @@ pub struct Tuning {
     pub reintegration_memory: Sectors,
     /// The greatest gap between two changed places of parity that is read and written along.
     pub reintegration_gap: Sectors,
+    /// One pool of memory for prereads (and parity and reconstruction), log buffers and
+    /// reintegrations, instead of [`Tuning::scratch_memory`], [`Tuning::log_memory`] and
+    /// [`Tuning::reintegration_memory`] for each. `log_memory` is then the most that log buffers
+    /// keep back to be appended together, and `reintegration_memory` the most that one
+    /// reintegration takes. `None`: each has its own.
+    pub shared_memory: Option<Sectors>,
     /// The number of records that may be live at once in all logs. Beyond it, the region that logs
     /// more is reintegrated.
     pub live_records: u64,
@@ -170,6 +182,7 @@ impl Default for Tuning {
             reintegration_buffers: 2,
             reintegration_memory: mib(64),
             reintegration_gap: Sectors::new(32),
+            shared_memory: None,
             live_records: 4 << 20,
             preread_cache: Sectors::ZERO,
             error_threshold: 16,

@@ -1,9 +1,12 @@
 //! The figures of a run, for reports and for JSON output.
 
+use parlour_array::Traffic;
 use parlour_sim::control::Step;
 use parlour_sim::history::Point;
+use parlour_sim::log_tally::LogTally;
 use parlour_sim::report::{Answers, Ended, Group, MemberReport, Report, SourceReport, Split, StationReport};
 use parlour_sim::statistics::{Estimate, Times};
+use parlour_units::Sectors;
 use serde::Serialize;
 
 use crate::experiment::control::{Found, Setting};
@@ -43,6 +46,8 @@ pub struct Figures {
     pub members: Vec<MemberFigures>,
     /// The figures of what lies between hosts and members: processors, channel, strings.
     pub paths: Vec<PathFigures>,
+    /// The work of the parity logs, if there are any.
+    pub logs: Option<LogFigures>,
     /// The number of requests that were answered with an error because data is lost.
     pub lost: u64,
     /// Events that concern members.
@@ -167,6 +172,23 @@ pub struct PathFigures {
     pub utilization: f64,
     /// The mean time of waiting for it, in milliseconds.
     pub waited_ms: f64,
+}
+
+/// The work of parity logs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LogFigures {
+    /// Appends of log buffers.
+    pub appends: u64,
+    /// Reintegrations that were completed.
+    pub reintegrations: u64,
+    /// Reads of logs and of parity in reintegrations.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes: appends, parity in reintegrations, entries of the commit log.
+    pub writes: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
 }
 
 /// An event of an array.
@@ -401,12 +423,28 @@ impl Figures {
             sources: report.sources.iter().filter(|_| several).map(SourceFigures::of).collect(),
             members: report.members.iter().map(MemberFigures::of).collect(),
             paths: report.stations.iter().map(PathFigures::of).collect(),
+            logs: report.logs.map(LogFigures::of),
             lost: report.lost,
             incidents: incidents(&outcome.happened),
             rebuilds: rebuilds(&outcome.happened),
             measured: measured(&outcome.happened),
             control: outcome.found.as_ref().map(ControlFigures::of),
             history: history.then(|| HistoryFigures::of(report)),
+        }
+    }
+}
+
+impl LogFigures {
+    fn of(tally: LogTally) -> LogFigures {
+        let Traffic { reads, read, writes, written, .. } = tally.traffic;
+        let bytes = |sectors| Sectors::new(sectors).bytes().get();
+        LogFigures {
+            appends: tally.appends,
+            reintegrations: tally.reintegrations,
+            reads,
+            read_bytes: bytes(read),
+            writes,
+            write_bytes: bytes(written),
         }
     }
 }

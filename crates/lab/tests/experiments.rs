@@ -253,3 +253,21 @@ fn a_drive_with_shorter_seeks_writes_more() {
     };
     assert!(rate("0.2") > 1.3 * rate("1.0"));
 }
+
+#[test]
+fn what_cannot_be_compressed_is_refused_by_its_key() {
+    let refused = |semantics: &str, organization: &str| {
+        let text = FIVE.replace("raid5", organization);
+        let text = format!("{text}[semantics]\ncompressed-to = {semantics}\n");
+        let experiment = Experiment::parse(Path::new("it.toml"), &text, &[]).unwrap();
+        let prepared = experiment.points().unwrap()[0].setup.prepare(Path::new("it.toml"));
+        prepared.err().map(|error| error.to_string())
+    };
+    assert_eq!(refused("0.25", "parity-logging"), None);
+    assert_eq!(refused("1.0", "raid5"), None);
+    for impossible in ["0.0", "-0.5", "1.0001", "2.0", "nan"] {
+        let error = refused(impossible, "parity-logging").unwrap();
+        assert!(error.starts_with("semantics.compressed-to: "), "{error}");
+    }
+    assert!(refused("0.25", "raid5").unwrap().contains("no parity log"));
+}

@@ -13,6 +13,7 @@ pub mod flat;
 pub mod health;
 pub mod history;
 mod identity;
+pub mod log_tally;
 pub mod member;
 mod metadata;
 pub mod opening;

@@ -5,6 +5,7 @@ use parlour_units::{Duration, Instant, Sectors};
 use parlour_workload::task::Kind;
 
 use crate::history::History;
+use crate::log_tally::LogTally;
 use crate::member::Tally;
 use crate::paths::{Station, StationTally};
 use crate::statistics::{BatchMeans, Estimate, Moments, Rates, Times};
@@ -28,6 +29,8 @@ pub struct Report {
     pub members: Vec<MemberReport>,
     /// The results of processors, channel and strings.
     pub stations: Vec<StationReport>,
+    /// The work of the parity logs; none without logs.
+    pub logs: Option<LogTally>,
     /// Requests that were answered with lost data. They are counted as answered.
     pub lost: u64,
     /// The state over time.

@@ -13,6 +13,7 @@ use parlour_units::{Instant, Sector, Sectors};
 
 use crate::controller::Controller;
 use crate::health::{Deed, Health, HealthError, Incident, Rebuild, What};
+use crate::log_tally::LogTally;
 use crate::member::{Begun, Member, Serving};
 use crate::opening::{OpeningError, assemble};
 use crate::paths::{Line, Machine, PathError, Paths, Station};
@@ -143,6 +144,13 @@ impl World {
     /// The parity logs of the volumes that have any.
     pub fn logs(&self) -> impl Iterator<Item = LogStatus> {
         self.volumes.iter().filter_map(|volume| volume.array()?.log_status())
+    }
+
+    /// The work of all parity logs since their arrays were opened; none without logs.
+    pub fn log_tally(&self) -> Option<LogTally> {
+        let arrays = self.volumes.iter().filter_map(Volume::array);
+        let logged = arrays.filter(|array| array.log_status().is_some());
+        logged.map(LogTally::of).reduce(LogTally::with)
     }
 
     /// What rivals have counted since [`measure_rivals`](World::measure_rivals): the volume, a name

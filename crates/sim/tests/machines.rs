@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use parlour_array::organization::{Consistency, Organization};
-use parlour_array::{Creation, Geometry, LogCreation, Operation, Simulated, Tag, Tuning};
+use parlour_array::{Compression, Creation, Geometry, LogCreation, Operation, Simulated, Tag, Tuning};
 use parlour_drive::angle::Angle;
 use parlour_drive::catalogue;
 use parlour_drive::description::Description;
@@ -15,9 +15,10 @@ use parlour_workload::random::Random;
 
 const BLOCK: Sectors = Sectors::new(4);
 const FAR: Instant = Instant::from_nanoseconds(1 << 62);
-const COMBINED: Simulated = Simulated { combined: true, old_data_known: false };
-const KNOWN: Simulated = Simulated { combined: false, old_data_known: true };
-const BOTH: Simulated = Simulated { combined: true, old_data_known: true };
+const COMBINED: Simulated =
+    Simulated { combined: true, old_data_known: false, compression: Compression::NONE };
+const KNOWN: Simulated = Simulated { combined: false, old_data_known: true, compression: Compression::NONE };
+const BOTH: Simulated = Simulated { combined: true, old_data_known: true, compression: Compression::NONE };
 /// Half a revolution, the mean seek, and the number of data units of 2 KB per track (Stodolsky et
 /// al., figure 12). Times are in milliseconds.
 const R: f64 = 13.9 / 2.0;
@@ -90,8 +91,13 @@ impl Machine {
 
 /// A single host issues one request after the other, at random positions.
 fn ask(world: &mut World, operation: Operation, length: Sectors, count: u32) {
+    let pieces = world.capacity() / length;
+    ask_among(world, operation, (length, pieces), count);
+}
+
+/// The same, in the first pieces of the array.
+fn ask_among(world: &mut World, operation: Operation, (length, pieces): (Sectors, u64), count: u32) {
     let mut random = Random::new(3);
-    let pieces = world.capacity().get() / length.get();
     for _ in 0..count {
         let at = Sector::new(random.below(pieces) * length.get());
         assert!(world.submit(Tag(0), operation, at, length));
@@ -143,6 +149,30 @@ fn a_small_write_of_parity_logging_is_one_access_and_a_little() {
         // Sometimes a write waits for such an access.
         assert!((service * 0.95..service * 1.25).contains(&cost.response), "{} of {service}", cost.response);
     }
+}
+
+/// Stodolsky et al., section 11: with shorter records, a log buffer takes more of them, and so does
+/// the log.
+#[test]
+fn compressed_records_are_appended_and_reintegrated_less_often() {
+    let of = |thousandths| {
+        let compression = Compression::of(thousandths).unwrap();
+        let machine = Machine::of("parity-logging", Simulated { compression, ..KNOWN });
+        let mut world = machine.world();
+        // A single region, so that its log fills.
+        ask_among(&mut world, Operation::Write { durable: false }, (BLOCK, 500), 80_000);
+        world.log_tally().unwrap()
+    };
+    let whole = of(1_000);
+    for thousandths in [500, 250] {
+        let part = f64::from(thousandths) / 1e3;
+        let found = of(thousandths);
+        // (Headers are longer, and buffers are only counted when they are full.)
+        near(found.appends as f64 / whole.appends as f64, part, 0.12);
+        near(found.reintegrations as f64 / whole.reintegrations as f64, part, 0.12);
+    }
+    // A record takes a sector at least.
+    assert_eq!(of(100), of(250));
 }
 
 /// Stodolsky et al., section 8.2, footnote 11.

@@ -47,6 +47,8 @@ pub(crate) enum Bench {
     Model(ModelArguments),
     /// How fast codes with check units are computed, beside ISA-L
     Codec(CodecArguments),
+    /// How well update records of real data compress
+    Records(RecordsArguments),
     /// How large the program is, by crate; fails where it is larger than it should be
     Size,
 }
@@ -104,6 +106,17 @@ pub(crate) struct CodecArguments {
     widths: Vec<u16>,
 }
 
+/// What is passed on to the bench.
+#[derive(Debug, Args)]
+pub(crate) struct RecordsArguments {
+    /// Transactions of each database
+    #[arg(long, default_value_t = 1_000)]
+    transactions: u64,
+    /// Commits of this repository
+    #[arg(long, default_value_t = 200)]
+    commits: u64,
+}
+
 /// How long and where.
 #[derive(Debug, Args)]
 pub(crate) struct EngineArguments {
@@ -128,7 +141,14 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
     if matches!(bench, Bench::Codec(_)) {
         packages::look(&packages::CODES)?.install()?;
     }
-    if !matches!(bench, Bench::Rebuild(_) | Bench::Sim(_) | Bench::Model(_) | Bench::Codec(_)) {
+    if matches!(bench, Bench::Records(_)) {
+        packages::look(&packages::RECORDS)?.install()?;
+    }
+    let by_itself = matches!(
+        bench,
+        Bench::Rebuild(_) | Bench::Sim(_) | Bench::Model(_) | Bench::Codec(_) | Bench::Records(_)
+    );
+    if !by_itself {
         command::run(&mut cargo(&["build", "--release", "-p", "parlour"]))?;
     }
     match bench {
@@ -145,6 +165,10 @@ pub(crate) fn run(bench: &Bench) -> Result<(), BenchError> {
         Bench::Model(ModelArguments { configurations, runs }) => {
             let arguments = ["--configurations", &configurations.to_string(), "--runs", &runs.to_string()];
             program("parlour-bench", "model", &arguments)
+        }
+        Bench::Records(RecordsArguments { transactions, commits }) => {
+            let arguments = ["--transactions", &transactions.to_string(), "--commits", &commits.to_string()];
+            program("parlour-bench", "records", &arguments)
         }
         Bench::Codec(CodecArguments { runs, widths }) => {
             let widths: Vec<String> = widths.iter().map(u16::to_string).collect();

@@ -20,6 +20,11 @@ impl Scratch {
         Scratch { limit, in_use: Sectors::ZERO, waiting: VecDeque::new() }
     }
 
+    /// From now on jobs may have so much.
+    pub(crate) fn set_limit(&mut self, limit: Sectors) {
+        self.limit = limit;
+    }
+
     /// Reserves `memory` for `job`, or queues the job and returns false.
     pub(crate) fn reserve(&mut self, job: JobId, memory: Sectors) -> bool {
         let granted = self.waiting.is_empty() && self.fits(memory);

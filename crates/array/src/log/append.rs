@@ -90,7 +90,7 @@ impl Logs {
     /// Whether full buffers of `region` stay in memory for now.
     fn keeps_back(&self, cx: &Context, region: Region) -> bool {
         let LogFlush::Watermark(mark) = cx.tuning.log_flush(&cx.geometry) else { return false };
-        self.in_memory < mark.min(self.pool_limit())
+        self.in_memory < mark.min(self.pool_limit()).min(self.most_kept)
             && self.pool_waiters.is_empty()
             && cx.mode == Mode::Serving
             && !self.commits.unwanted().is_some_and(|last| self.is_due(region, last))

@@ -58,7 +58,7 @@ use crate::format::segment::{Record, RecordKind};
 use crate::ids::JobId;
 use crate::job::Kind;
 use crate::log::lane::{INTENTS, Lane};
-use crate::plan::{LogMethod, Recorded, Source, Span};
+use crate::plan::{Fragment, LogMethod, Recorded, Source, Span};
 use crate::signal::Signal;
 
 /// Whether a lane has room for an entry.
@@ -307,14 +307,15 @@ impl Logs {
             let changes = old.into_iter().zip(new).map(|(old, new)| Change { old, new }).collect();
             add(fragment.unit, RecordKind::Update, fragment.columns, reservation.start, changes);
         }
-        let span = |reservation: &Reservation| {
+        // (The entry holds the whole record, also where its reservation is shorter.)
+        let span = |(fragment, reservation): (&Fragment, &Reservation)| {
             let buffer = self
                 .segment(reservation.segment)
                 .buffer
                 .expect("what is reserved is in memory until it is filled");
-            Span::new(Source::Buffer(buffer), reservation.start, reservation.length)
+            Span::new(Source::Buffer(buffer), reservation.start, fragment.columns.length())
         };
-        spans.extend(job.logging.reservations.iter().map(span));
+        spans.extend(job.logging.fragments.iter().zip(&job.logging.reservations).map(span));
         assert!(!records.is_empty(), "a write that waits for the commit log has something to commit");
         records
     }

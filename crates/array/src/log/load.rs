@@ -199,7 +199,7 @@ impl Logs {
 
     fn is_sound(&self, cx: &Context, record: &Record) -> bool {
         let payload = self.payload();
-        let within = record.start + record.columns.length() <= payload;
+        let within = record.start + self.stored(record) <= payload;
         record.suits(cx.geometry.layout()) && (!record.kind.has_payload() || within)
     }
 

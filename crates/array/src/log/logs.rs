@@ -4,20 +4,23 @@
 //! commit log, its records are all that there is ([`Logs::have_positions`]). Without one there are
 //! no regions either, and these logs answer as empty ones do ([`Logs::exist`]).
 
+use crate::compression::Compression;
 use crate::exec::waiting::WaitList;
 use crate::format::bitmap::{Bits, Stored, TableEntry};
 use crate::format::horizon::{Horizon, SESSION_RECORDS};
-use crate::format::segment::header_length;
+use crate::format::segment::{Record, RecordKind, header_length};
 use crate::geometry::Geometry;
 use crate::log::append::closing::ClosingProgress;
 use crate::log::at_risk::AtRisk;
 use crate::log::commit::logs::CommitLogs;
+use crate::log::pool::shared::{SharedMemory, minima, most_of_reintegrations};
 use crate::log::pool::waiter::PoolWaiter;
 use crate::log::recover::recoveries::Recoveries;
 use crate::log::region::{LoadState, RegionLog};
 use crate::log::regions::RegionLogs;
 use crate::log::segment::Segment;
-use crate::tuning::{LogPool, Tuning};
+use crate::plan::LogMethod;
+use crate::tuning::{LogPool, Simulated, Tuning};
 use parlour_units::{Region, Sectors, Stripe};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -27,10 +30,18 @@ pub(crate) struct Logs {
     pub(in crate::log) segment_length: Sectors,
     pub(in crate::log) header: Sectors,
     pub(in crate::log) positions: u32,
+    /// How much shorter update records are here.
+    pub(in crate::log) compression: Compression,
     pub(in crate::log) pool: LogPool,
     pub(in crate::log) pool_limit: u32,
     /// The least number of buffers: as many as the longest write takes.
     pub(in crate::log) least_buffers: u32,
+    /// If memory is shared: the pool. Then `pool_limit` is what other uses of it leave.
+    pub(in crate::log) shared: Option<SharedMemory>,
+    /// At most so many full buffers are kept back.
+    pub(in crate::log) most_kept: u32,
+    /// Memory of the reintegrations under way, if it is shared.
+    pub(in crate::log) reintegration_memory: Sectors,
     pub(in crate::log) in_memory: u32,
     /// Segments that are being appended.
     pub(in crate::log) appending: u32,
@@ -93,11 +104,14 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(geometry: &Geometry, tuning: &Tuning) -> Sizes {
+    fn of(geometry: &Geometry, tuning: &Tuning, compression: Compression) -> Sizes {
         let layout = geometry.layout();
         let Some(regions) = layout.logs() else { return Sizes::default() };
         let segment = Sectors::new(regions.shape().segment);
-        let header = header_length(segment, geometry.block());
+        // A header has room for as many records as if they were as long as what they change. Four
+        // times as many are one for each sector: there are never more.
+        let changed = compression.changed(segment).min(segment * 4);
+        let header = header_length(changed, geometry.block());
         // With `journal` a write must be logged before it overwrites data: each write must fit into
         // the pool.
         let longest = tuning.slice.min(layout.unit_length()) * u64::from(layout.data_units());
@@ -116,19 +130,31 @@ impl Sizes {
 impl Logs {
     pub(crate) fn new(
         geometry: &Geometry,
-        tuning: &Tuning,
+        (tuning, simulated): (&Tuning, Simulated),
         first_sequence: u64,
         table: &[TableEntry],
     ) -> Logs {
-        let Sizes { segment, header, positions, pool_limit, least_buffers } = Sizes::of(geometry, tuning);
+        let compression = simulated.compression;
+        let sizes = Sizes::of(geometry, tuning, compression);
+        let Sizes { segment, header, positions, pool_limit, least_buffers } = sizes;
+        let least = segment * u64::from(least_buffers);
+        let shared = tuning.shared_memory;
+        let shared = shared.map(|total| {
+            let most = most_of_reintegrations(geometry, tuning);
+            SharedMemory::new(total, minima(geometry, tuning, least), most)
+        });
         let regions = if geometry.records_updates() { geometry.layout().region_count() } else { 0 };
         Logs {
             segment_length: segment,
             header,
             positions,
-            pool: tuning.log_pool,
+            compression,
+            pool: if shared.is_some() { LogPool::Global } else { tuning.log_pool },
             pool_limit,
             least_buffers,
+            shared,
+            most_kept: pool_limit,
+            reintegration_memory: Sectors::ZERO,
             in_memory: 0,
             closing: ClosingProgress::default(),
             appending: 0,
@@ -190,10 +216,23 @@ impl Logs {
         self.segment_length - self.header * 2
     }
 
+    /// How much shorter the records of such a write are: new parity is no difference.
+    pub(in crate::log) fn compression_of(&self, method: LogMethod) -> Compression {
+        if method == LogMethod::Update { self.compression } else { Compression::NONE }
+    }
+
+    /// The sectors of a segment's payload that a record takes.
+    pub(in crate::log) fn stored(&self, record: &Record) -> Sectors {
+        match record.kind {
+            RecordKind::Update => self.compression.stored(record.payload()),
+            _ => record.payload(),
+        }
+    }
+
     /// The sectors of a segment in a position that its header and the payloads of its records take.
     /// The sectors behind them may never have been written.
     pub(crate) fn told_length(&self, index: u32) -> Sectors {
-        let ends = self.segment(index).records.iter().map(|record| record.start + record.payload());
+        let ends = self.segment(index).records.iter().map(|record| record.start + self.stored(record));
         self.header + ends.max().unwrap_or(Sectors::ZERO)
     }
 

@@ -6,6 +6,7 @@
 //! same.
 
 mod budget;
+pub(super) mod shared;
 pub(super) mod waiter;
 
 use std::collections::VecDeque;
@@ -32,7 +33,7 @@ impl Logs {
         let (region, space) = (stripe.region, stripe.logging.commit_space);
         let commit = cx.geometry.is_journaled().then_some(space);
         let whole = !cx.roster.is_degraded();
-        let plain = whole && !method.is_bare() && self.fits_one_buffer(fragments);
+        let plain = whole && !method.is_bare() && self.fits_one_buffer(method, fragments);
         self.pool_waiters.push_back(PoolWaiter { job, region, plain, commit });
         cx.counters.pool_waits += 1;
     }

@@ -96,7 +96,7 @@ impl Logs {
             let record = remembered.committed.record;
             if !known.contains(&record.sequence) {
                 let reservation =
-                    self.reservation_for(region, record.payload(), |length| buffers.take(length));
+                    self.reservation_for(region, self.stored(&record), |length| buffers.take(length));
                 let record = Record { start: reservation.start, ..record };
                 self.commit_record(reservation.segment, record, Some(remembered.name));
             }

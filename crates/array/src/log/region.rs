@@ -5,6 +5,7 @@ use crate::format::bitmap::Stored;
 use crate::hash::ByStripe;
 use crate::log::recover::remembered::{Recovery, Settling};
 use crate::log::reintegrate::state::{HalfDone, Reintegration};
+use parlour_units::Sectors;
 use std::collections::{BTreeSet, VecDeque};
 
 /// Whether the log's headers on the members are known.
@@ -50,6 +51,8 @@ pub(crate) struct RegionLog {
     pub(in crate::log) wanted: bool,
     pub(in crate::log) queued: bool,
     pub(in crate::log) reintegrating: Option<Box<Reintegration>>,
+    /// Memory of the reintegration under way, if memory is shared.
+    pub(in crate::log) reintegration_memory: Option<Sectors>,
     pub(in crate::log) waiters: WaitList,
     /// Committed writes whose data is still being written, by epoch.
     pub(in crate::log) landing: [u32; 2],
@@ -113,6 +116,7 @@ impl RegionLog {
             wanted: false,
             queued: false,
             reintegrating: None,
+            reintegration_memory: None,
             waiters: WaitList::default(),
             landing: [0; 2],
             epoch: 0,

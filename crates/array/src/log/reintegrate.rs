@@ -19,7 +19,7 @@ pub(super) mod state;
 mod suspend;
 mod unrecoverable;
 
-use parlour_units::Region;
+use parlour_units::{Region, Sectors};
 
 use crate::buffer::BufferId;
 use crate::context::Context;
@@ -77,7 +77,7 @@ impl Logs {
             return any;
         }
         loop {
-            if self.running >= cx.tuning.reintegration_buffers.max(1) {
+            if !self.has_reintegration_memory(cx) {
                 return any;
             }
             let has_room = !self.commits.exist() || self.commits.has_intent_room(self.running);
@@ -100,6 +100,9 @@ impl Logs {
     }
 
     fn start_reintegration(&mut self, cx: &mut Context, durable: &mut Durable, region: Region) {
+        let share = self.reintegration_share(cx);
+        self.region(region).reintegration_memory = share;
+        self.reintegration_memory += share.unwrap_or(Sectors::ZERO);
         let log = &self.regions[region];
         let begun = log.half_done.as_ref().map(|half| half.newest);
         let (applies, mut newest) = self.collect_applies(cx, region, begun.unwrap_or(u64::MAX));
@@ -110,7 +113,7 @@ impl Logs {
             .iter()
             .filter_map(|index| Some((*index, self.segment(*index).buffer?)))
             .collect();
-        let mut passes = self.split_passes(cx, &applies, &memory, &[]);
+        let mut passes = self.split_passes(cx, region, &applies, (&memory, &[]));
         // A reintegration that a crash cut off takes the same records again, and its intents are
         // already in the commit log.
         while begun.is_none()
@@ -118,7 +121,7 @@ impl Logs {
             && let Some(middle) = self.middle_record(region)
         {
             (applies, newest) = self.collect_applies(cx, region, middle);
-            passes = self.split_passes(cx, &applies, &memory, &[]);
+            passes = self.split_passes(cx, region, &applies, (&memory, &[]));
         }
         memory.iter().for_each(|(_, buffer)| cx.buffers.hold(*buffer));
         self.running += 1;

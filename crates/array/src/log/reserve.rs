@@ -2,6 +2,7 @@
 
 use crate::buffer::BufferId;
 use crate::columns::Columns;
+use crate::compression::Compression;
 use crate::format::segment::{self};
 use crate::log::logs::Logs;
 use crate::log::segment::{Reservation, Reserved, Segment, SegmentState};
@@ -16,15 +17,15 @@ impl Logs {
         (buffer.expect("what is reserved is in memory until it is filled"), reservation.start)
     }
 
-    /// Reserves room for `fragments` in `region`, all or nothing. `take` gives a buffer of a given
-    /// length.
+    /// Reserves room for `fragments` in `region`, all or nothing. Their records are compressed as
+    /// `compression` says. `take` gives a buffer of a given length.
     pub(crate) fn reserve(
         &mut self,
         region: Region,
-        fragments: &[Fragment],
+        (fragments, compression): (&[Fragment], Compression),
         mut take: impl FnMut(Sectors) -> BufferId,
     ) -> Reserved {
-        let more = self.buffers_needed(region, fragments);
+        let more = self.buffers_needed(region, fragments, compression);
         let limit = match self.pool {
             LogPool::Global => self.pool_limit,
             LogPool::Static => self.least_buffers,
@@ -45,7 +46,7 @@ impl Logs {
         let mut cut = Vec::with_capacity(fragments.len());
         let mut reservations = Vec::with_capacity(fragments.len());
         for fragment in fragments {
-            self.reserve_one(region, *fragment, &mut take, &mut cut, &mut reservations);
+            self.reserve_one(region, (*fragment, compression), &mut take, &mut cut, &mut reservations);
         }
         assert_eq!(self.in_memory, before + more, "the pool was asked for the buffers that are taken");
         Reserved::Granted(cut, reservations)
@@ -56,7 +57,7 @@ impl Logs {
     pub(in crate::log) fn reserve_one(
         &mut self,
         region: Region,
-        fragment: Fragment,
+        (fragment, compression): (Fragment, Compression),
         take: &mut impl FnMut(Sectors) -> BufferId,
         cut: &mut Vec<Fragment>,
         reservations: &mut Vec<Reservation>,
@@ -67,8 +68,9 @@ impl Logs {
             let (recorded, length) = match fragment.bare {
                 true => (columns.length(), Sectors::ZERO),
                 false => {
-                    let length = columns.length().min(self.payload() - self.segment(open).used);
-                    (length, length)
+                    let room = self.payload() - self.segment(open).used;
+                    let recorded = columns.length().min(compression.changed(room));
+                    (recorded, compression.stored(recorded))
                 }
             };
             reservations.push(self.take_reservation(open, length));
@@ -124,7 +126,12 @@ impl Logs {
     }
 
     /// The number of buffers, beyond the open one, that `fragments` would take.
-    pub(in crate::log) fn buffers_needed(&self, region: Region, fragments: &[Fragment]) -> u32 {
+    pub(in crate::log) fn buffers_needed(
+        &self,
+        region: Region,
+        fragments: &[Fragment],
+        compression: Compression,
+    ) -> u32 {
         let open = self.regions.get(region).and_then(|log| log.open).map(|index| self.segment(index));
         let (mut left, mut records) = open.map_or((Sectors::ZERO, 0), |segment| {
             (self.payload() - segment.used, self.most_records() - segment.reserved)
@@ -137,8 +144,8 @@ impl Logs {
                     (left, records) = (self.payload(), self.most_records());
                     more += 1;
                 }
-                let part = length.min(left);
-                (length, left, records) = (length - part, left - part, records - 1);
+                let part = length.min(compression.changed(left));
+                (length, left, records) = (length - part, left - compression.stored(part), records - 1);
                 if length.is_zero() {
                     break;
                 }
@@ -214,6 +221,60 @@ impl Logs {
     pub(crate) fn give_back(&mut self, reservations: &[Reservation]) {
         for reservation in reservations {
             self.segment_mut(reservation.segment).unfilled -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parlour_units::Unit;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::buffer::Buffers;
+    use crate::format::horizon::first_sequence;
+    use crate::log::suits::tests::geometry;
+    use crate::tuning::{Simulated, Tuning};
+
+    fn logs(compression: Compression) -> Logs {
+        let simulated = Simulated { compression, ..Simulated::default() };
+        Logs::new(&geometry(), (&Tuning::default(), simulated), first_sequence(1), &[])
+    }
+
+    fn fragment(length: u64) -> Fragment {
+        let columns = Columns::new(Sectors::ZERO, Sectors::new(length));
+        Fragment { unit: Unit::new(0), columns, bare: length == 0 }
+    }
+
+    proptest! {
+        /// (That the pool is asked for the buffers that are taken, `reserve` asserts itself.)
+        #[test]
+        fn records_have_room_of_their_own_however_short_they_are(
+            thousandths in 1..=1_000_u16,
+            lengths in prop::collection::vec(0..200_u64, 1..60),
+        ) {
+            let compression = Compression::of(thousandths).expect("it is a part");
+            let (mut logs, mut buffers) = (logs(compression), Buffers::new());
+            let mut ends: Vec<Sectors> = Vec::new();
+            for length in lengths {
+                let fragments = [fragment(length)];
+                let reserved =
+                    logs.reserve(Region::new(0), (&fragments, compression), |length| buffers.take(length));
+                let Reserved::Granted(cut, reservations) = reserved else { panic!("{reserved:?}") };
+                let recorded: u64 = cut.iter().map(|fragment| fragment.columns.length().get()).sum();
+                prop_assert_eq!(recorded, length);
+                for (fragment, reservation) in cut.iter().zip(&reservations) {
+                    if !fragment.bare {
+                        prop_assert_eq!(compression.stored(fragment.columns.length()), reservation.length);
+                    }
+                    ends.resize(logs.segments.len(), Sectors::ZERO);
+                    let end = &mut ends[reservation.segment as usize];
+                    prop_assert_eq!(*end, reservation.start);
+                    *end += reservation.length;
+                    prop_assert!(*end <= logs.payload());
+                    prop_assert!(logs.segment(reservation.segment).reserved <= logs.most_records());
+                }
+            }
         }
     }
 }

@@ -127,7 +127,7 @@ mod tests {
     use crate::format::horizon::first_sequence;
     use crate::log::LoadState;
     use crate::log::suits::tests::geometry;
-    use crate::tuning::Tuning;
+    use crate::tuning::{Simulated, Tuning};
 
     #[test]
     fn the_table_repeats_what_a_log_stored_that_was_given_up_before_it_was_read() {
@@ -136,7 +136,8 @@ mod tests {
         stored.add(7, 1);
         let entry = TableEntry { stored, ..TableEntry::default() };
         let found = vec![entry; geometry.layout().region_count() as usize];
-        let mut logs = Logs::new(&geometry, &Tuning::default(), first_sequence(1), &found);
+        let mut logs =
+            Logs::new(&geometry, (&Tuning::default(), Simulated::default()), first_sequence(1), &found);
         let region = Region::new(0);
         logs.region(region).load = LoadState::Unknown;
         logs.give_up_positions(region);

@@ -63,8 +63,10 @@ impl Logs {
         if method.is_bare() && !self.is_live(region, index) {
             return Gate::Pass;
         }
+        self.share_memory(cx);
         let buffers = &mut cx.buffers;
-        match self.reserve(region, &fragments, |length| buffers.take(length)) {
+        let compression = self.compression_of(method);
+        match self.reserve(region, (&fragments, compression), |length| buffers.take(length)) {
             Reserved::Granted(fragments, reservations) => {
                 let logging = &mut cx.jobs.stripe(id).logging;
                 (logging.fragments, logging.reservations) = (fragments, reservations);

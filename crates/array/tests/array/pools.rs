@@ -4,6 +4,7 @@
 
 use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::{LogFlush, LogPool};
+use parlour_units::Sectors;
 
 fn logging() -> Setup {
     Setup::named("parity-logging", 5)
@@ -89,4 +90,30 @@ fn logging_with_journal() -> Setup {
 
 fn regions(world: &World) -> u32 {
     world.array.geometry().layout().region_count()
+}
+
+/// What log buffers and jobs have of the shared memory, in sectors.
+fn shared(world: &World, segment: u64) -> u64 {
+    let buffers = u64::from(buffers(world)) * segment;
+    buffers + world.array.held().scratch.get()
+}
+
+#[test]
+fn shared_memory_is_never_exceeded_and_log_buffers_keep_their_minimum() {
+    let (total, segment) = (512, 32);
+    let mut setup = logging();
+    setup.tuning.shared_memory = Some(Sectors::new(total));
+    let mut world = World::new(&setup, SEED);
+    let mut random = Random(SEED);
+    for round in 0..20 {
+        let writes = (0..40).map(|write| (round * 40 + write) * 37 % 1_500);
+        let tags: Vec<u64> = writes.map(|at| world.write(at, &payload(&mut random, 15))).collect();
+        while world.step() {
+            let used = shared(&world, segment);
+            assert!(used <= total, "{used} of {total}");
+            assert!(world.array.status().log.unwrap().buffer_limit >= 2);
+        }
+        world.settle_until(|world| tags.iter().all(|tag| world.done.contains_key(tag)));
+    }
+    assert!(world.array.status().counters.reintegrations > 0);
 }

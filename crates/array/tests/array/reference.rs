@@ -200,6 +200,8 @@ fn log_tunings() -> Vec<(&'static str, Tuning)> {
         ("cancel records", Tuning { large_write: Some(LargeWrite::Cancel), ..base }),
         ("static pool", Tuning { log_pool: LogPool::Static, ..base }),
         ("watermark", Tuning { log_flush: Some(LogFlush::Watermark(6)), ..base }),
+        ("shared memory", Tuning { shared_memory: Some(Sectors::new(256)), ..base }),
+        ("shared memory, as little as there can be", Tuning { shared_memory: Some(Sectors::ZERO), ..base }),
         ("a pool of two buffers", Tuning { log_memory: Sectors::new(64), ..base }),
         (
             "serial reintegration",

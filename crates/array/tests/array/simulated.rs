@@ -3,12 +3,13 @@
 
 use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::ReadChoice;
-use parlour_array::{Action, Class, Modify, Operation, Repair, Simulated};
+use parlour_array::{Action, Class, Compression, Modify, Operation, Repair, Simulated};
 use parlour_units::{Sectors, Slot};
 
-const COMBINED: Simulated = Simulated { combined: true, old_data_known: false };
-const KNOWN: Simulated = Simulated { combined: false, old_data_known: true };
-const BOTH: Simulated = Simulated { combined: true, old_data_known: true };
+const COMBINED: Simulated =
+    Simulated { combined: true, old_data_known: false, compression: Compression::NONE };
+const KNOWN: Simulated = Simulated { combined: false, old_data_known: true, compression: Compression::NONE };
+const BOTH: Simulated = Simulated { combined: true, old_data_known: true, compression: Compression::NONE };
 
 fn setup(name: &str, simulated: Simulated) -> Setup {
     Setup { simulated, ..Setup::named(name, 5) }

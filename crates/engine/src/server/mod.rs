@@ -197,7 +197,9 @@ impl<F: Frontend> Server<F> {
 
 /// How much released memory to keep: as much as the array may use.
 fn retained(tuning: &Tuning, geometry: &Geometry) -> Bytes {
-    let logs = if geometry.layout().logs().is_some() {
+    let logs = if let Some(shared) = tuning.shared_memory {
+        shared
+    } else if geometry.layout().logs().is_some() {
         tuning.log_memory + tuning.reintegration_memory * u64::from(tuning.reintegration_buffers)
     } else {
         parlour_units::Sectors::ZERO

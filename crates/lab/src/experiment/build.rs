@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use parlour_array::{Creation, CreationError, Geometry, LogCreation};
+use parlour_array::{Creation, CreationError, Geometry, LogCreation, Simulated};
 use parlour_drive::angle::Angle;
 use parlour_drive::description::{Description, DescriptionError};
 use parlour_sim::opening::{self, UnlikeCylinders};
@@ -16,7 +16,7 @@ use super::health::HealthSettingsError;
 use super::path::PathSettingsError;
 use super::prepared::{Design, Prepared};
 use super::rival_plan::{RivalError, RivalPlan};
-use super::setup::{MeasureSettings, Setup};
+use super::setup::{MeasureSettings, SemanticsError, Setup};
 use super::workload::WorkloadError;
 use crate::settings::{SettingError, Size, TuningError};
 
@@ -60,6 +60,12 @@ pub enum BuildError {
         /// The drive's size.
         has: Bytes,
     },
+    /// The `[semantics]` are impossible.
+    #[error(transparent)]
+    Semantics(#[from] SemanticsError),
+    /// There are no records to compress.
+    #[error("semantics.compressed-to: the array has no parity log; leave it out")]
+    NothingToCompress,
     /// There are no entries, or no heads, for `journal.near-heads`.
     #[error("journal.near-heads: {0}")]
     NearHeads(&'static str),
@@ -171,7 +177,7 @@ impl Setup {
             journal_near_heads,
             length,
             tuning: self.semantics.tuning(self.tuning.tuning()?),
-            simulated: self.semantics.simulated(),
+            simulated: self.simulated(&design)?,
             description,
             discipline: self.drive.discipline()?,
             synchronized: self.drive.synchronized.unwrap_or(false),
@@ -192,6 +198,16 @@ impl Setup {
         // Errors in a workload are reported before the first run.
         prepared.sources(None, &mut Random::new(prepared.seed))?;
         Ok(prepared)
+    }
+
+    /// What only simulated arrays do.
+    fn simulated(&self, design: &Design) -> Result<Simulated, BuildError> {
+        let simulated = self.semantics.simulated()?;
+        let is_logged = design.geometry().is_some_and(|geometry| geometry.layout().logs().is_some());
+        match simulated.compression.is_none() || is_logged {
+            true => Ok(simulated),
+            false => Err(BuildError::NothingToCompress),
+        }
     }
 
     /// The array or the rival, its drives, and how much of each is used.

@@ -1,6 +1,6 @@
 //! The keys of an experiment file. `docs/experiments.md` documents each with its unit and default.
 
-use parlour_array::{Simulated, Tuning};
+use parlour_array::{Compression, Simulated, Tuning};
 use serde::{Deserialize, Serialize};
 
 use super::drive::DriveSettings;
@@ -79,12 +79,22 @@ pub struct SemanticsSettings {
     pub combined: Option<bool>,
     /// Whether the old content of overwritten data is always known, and so never read.
     pub old_data_known: Option<bool>,
+    /// The length of update records in the log, as a fraction of what they change (section 11).
+    pub compressed_to: Option<f64>,
     /// Whether each copy is written only after the write of the copy before it has finished
     /// (footnote 11).
     pub copies_in_turn: Option<bool>,
     /// The longest gap between two reads of a disk that is read along, such as parity in large
     /// reads (Chen §8.1.3).
     pub read_through: Option<Size>,
+}
+
+/// Details with which nothing can be simulated.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum SemanticsError {
+    /// A record cannot be so long.
+    #[error("semantics.compressed-to: {0} is not possible; use 0.001 to 1")]
+    Compression(f64),
 }
 
 impl SemanticsSettings {
@@ -99,13 +109,27 @@ impl SemanticsSettings {
     }
 
     /// Returns the details that exist only in the simulator.
-    pub(super) fn simulated(&self) -> Simulated {
+    ///
+    /// # Errors
+    /// A record cannot be so long.
+    pub(super) fn simulated(&self) -> Result<Simulated, SemanticsError> {
         let default = Simulated::default();
-        Simulated {
+        Ok(Simulated {
             combined: self.combined.unwrap_or(default.combined),
             old_data_known: self.old_data_known.unwrap_or(default.old_data_known),
-        }
+            compression: match self.compressed_to {
+                Some(part) => compression(part)?,
+                None => default.compression,
+            },
+        })
     }
+}
+
+/// Records of this fraction of what they change, to the thousandth.
+fn compression(part: f64) -> Result<Compression, SemanticsError> {
+    // (What is no number, or out of range, becomes a number that is no part.)
+    let thousandths = (part * 1e3).round() as u16;
+    Compression::of(thousandths).filter(|_| part <= 1.0).ok_or(SemanticsError::Compression(part))
 }
 
 /// How long a run is, and what counts.

@@ -40,6 +40,11 @@ pub struct TuningSettings {
     /// Memory of one reintegration [default: 64MiB]
     #[arg(long, value_name = "SIZE")]
     pub reintegration_memory: Option<Size>,
+    /// One pool of memory for prereads, log buffers and reintegrations, instead of a share for
+    /// each. Then log-memory is the most that is kept back for late appends, and
+    /// reintegration-memory the most that one reintegration takes [default: none]
+    #[arg(long, value_name = "SIZE")]
+    pub shared_memory: Option<Size>,
     /// Memory for data that need not be read again before it is overwritten [default: none]
     #[arg(long, value_name = "SIZE")]
     pub preread_cache: Option<Size>,
@@ -83,6 +88,11 @@ pub enum TuningError {
     /// The memory is too small for a single operation.
     #[error("--{0} {1} is too little: use at least {2}")]
     TooLittle(&'static str, Sectors, Sectors),
+    /// Memory is shared by regions and by region at the same time.
+    #[error(
+        "--log-pool static gives each region its own log buffers, and --shared-memory shares them; leave one out"
+    )]
+    SharedAndStatic,
     /// The number is zero.
     #[error("--{0} 0 would stop the array from ever doing it: use at least 1")]
     Zero(&'static str),
@@ -109,6 +119,7 @@ impl TuningSettings {
                 large_write,
                 reintegration_buffers,
                 reintegration_memory,
+                shared_memory,
                 preread_cache,
                 error_threshold,
                 maintenance_depth,
@@ -143,6 +154,7 @@ impl TuningSettings {
             },
             reintegration_buffers: self.reintegration_buffers.unwrap_or(default.reintegration_buffers),
             reintegration_memory: sectors(self.reintegration_memory, default.reintegration_memory),
+            shared_memory: self.shared_memory.map(Size::sectors).or(default.shared_memory),
             preread_cache: sectors(self.preread_cache, default.preread_cache),
             error_threshold: self.error_threshold.unwrap_or(default.error_threshold),
             maintenance_depth: self.maintenance_depth.unwrap_or(default.maintenance_depth),
@@ -158,11 +170,15 @@ impl TuningSettings {
             ("scratch-memory", self.scratch_memory, LEAST_MEMORY),
             ("log-memory", self.log_memory, LEAST_MEMORY),
             ("reintegration-memory", self.reintegration_memory, LEAST_MEMORY),
+            ("shared-memory", self.shared_memory, LEAST_MEMORY),
         ];
         for (key, size, least) in least {
             if let Some(size) = size.filter(|size| size.sectors() < least) {
                 return Err(TuningError::TooLittle(key, size.sectors(), least));
             }
+        }
+        if self.shared_memory.is_some() && self.log_pool == Some(LogPoolName::Static) {
+            return Err(TuningError::SharedAndStatic);
         }
         let counts = [
             ("reintegration-buffers", self.reintegration_buffers),

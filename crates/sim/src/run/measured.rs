@@ -5,6 +5,7 @@ use parlour_workload::task::Ask;
 
 use super::traffic::Traffic;
 use crate::history::History;
+use crate::log_tally::LogTally;
 use crate::member::{Member, Tally};
 use crate::paths::{Station, StationTally};
 use crate::report::{Ended, Learned, MemberReport, Passed, Report, SourceReport, StationReport};
@@ -31,6 +32,7 @@ struct Before {
     pending: u128,
     members: Vec<Tally>,
     stations: Vec<StationTally>,
+    logs: Option<LogTally>,
 }
 
 impl Measured {
@@ -42,6 +44,7 @@ impl Measured {
             pending: traffic.pending(),
             members: traffic.world().members().map(Member::tally).collect(),
             stations: traffic.world().stations().map(Station::tally).collect(),
+            logs: traffic.world().log_tally(),
         };
         let all = several.then(|| Learned::new(began));
         Measured { began, warm_up, all, history: History::new(began), inside: 0, lost: 0, before }
@@ -105,6 +108,7 @@ impl Measured {
                 .map(|(before, member)| MemberReport::new(*before, member.tally(), span))
                 .collect(),
             stations: stations.map(|(before, station)| StationReport::new(*before, station, span)).collect(),
+            logs: world.log_tally().zip(before.logs).map(|(now, then)| now.since(then)),
             lost,
             history,
         }

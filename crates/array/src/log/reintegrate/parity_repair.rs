@@ -169,7 +169,7 @@ impl Logs {
                     let held = Held::Member(in_blocks(apply.member, at, end - at, cx.geometry.block()));
                     list.push(Behind { target, held, columns, coefficient: factor });
                 }
-                let held = self.held_at(cx, id, region, apply.segment, start, columns);
+                let held = self.held_at(cx, id, region, (&apply, start), columns);
                 let coefficient = product(factor, apply.coefficient);
                 list.push(Behind { target, held, columns, coefficient });
             }
@@ -183,29 +183,29 @@ impl Logs {
         cx: &mut Context,
         id: JobId,
         region: Region,
-        segment: u32,
-        start: Sectors,
+        (apply, start): (&Apply, Sectors),
         columns: Columns,
     ) -> Held {
+        let segment = apply.segment;
         if let Some(buffer) = self.segment(segment).buffer {
             cx.buffers.hold(buffer);
             cx.jobs.get_mut(id).held.push(buffer);
             return Held::Memory(Span::new(Source::Buffer(buffer), start, columns.length()));
         }
-        let record = *self.record_at(segment, start);
+        let record = *self.record_at(segment, apply.record);
         let (slot, at) = self.segment_at(cx, region, segment);
         Held::Member(OnMember {
             slot,
             at: at + self.header + record.start,
-            length: record.payload(),
+            length: self.stored(&record),
             skip: start - record.start,
             digest: Some(record.digest),
         })
     }
 
-    /// The record whose payload this sector of a segment's payload belongs to.
+    /// The record whose payload begins here in a segment's payload.
     fn record_at(&self, segment: u32, start: Sectors) -> &Record {
-        let holds = |record: &&Record| record.start <= start && start < record.start + record.payload();
+        let holds = |record: &&Record| record.start == start && !record.payload().is_zero();
         let record = self.segment(segment).records.iter().find(holds);
         record.expect("what is applied is a part of a record")
     }
@@ -243,10 +243,9 @@ impl Logs {
         sectors.sort_unstable_by_key(|apply| (apply.segment, apply.start, apply.at));
         let mut joined: Vec<Apply> = Vec::with_capacity(sectors.len());
         for apply in sectors {
-            let record = self.record_at(apply.segment, apply.start).start;
             let continues = |last: &&mut Apply| {
                 let next = (last.segment, last.start + last.length, last.at + last.length);
-                next == (apply.segment, apply.start, apply.at) && record < apply.start
+                next == (apply.segment, apply.start, apply.at) && apply.record < apply.start
             };
             match joined.last_mut().filter(continues) {
                 Some(last) => last.length += apply.length,

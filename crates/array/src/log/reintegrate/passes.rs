@@ -98,6 +98,7 @@ impl Logs {
     ) {
         let reintegration = self.region(region).reintegrating.take().expect("it is under way");
         self.running -= 1;
+        self.give_back_memory(region);
         for name in &reintegration.intents {
             if applied { self.commits.stored(*name) } else { self.commits.orphan(*name) }
         }

@@ -12,6 +12,7 @@ use crate::effect::Action;
 use crate::format::commit_entry::intents_length;
 use crate::format::segment::Record;
 use crate::log::Logs;
+use crate::log::pool::shared::least_of_reintegration;
 use crate::log::reintegrate::state::{Apply, Reintegration, Run, SegmentRead, Suspect, is_suspect};
 use crate::plan::{Expected, Plan, Source, Span, Strategy};
 
@@ -87,6 +88,7 @@ impl Logs {
                 at: cx.geometry.absolute(location.at + columns.from),
                 length: columns.length(),
                 segment: *segment,
+                record: record.start,
                 start: record.start + (columns.from - record.columns.from),
                 coefficient,
                 overwrites: effect.replaces,
@@ -98,14 +100,14 @@ impl Logs {
     pub(in crate::log) fn split_passes(
         &self,
         cx: &Context,
+        region: Region,
         applies: &[Apply],
-        memory: &[(u32, BufferId)],
-        suspects: &[Suspect],
+        (memory, suspects): (&[(u32, BufferId)], &[Suspect]),
     ) -> Vec<Vec<Run>> {
-        let runs = self.runs(cx, applies, suspects);
+        let budget = self.reintegration_budget(cx, region);
+        let runs = runs(cx, budget, applies, suspects);
         let parity = runs.iter().fold(Sectors::ZERO, |sum, run| sum + run.length);
         let stored = self.stored_segments(applies, memory).len() as u64;
-        let budget = self.reintegration_budget(cx);
         if parity + self.segment_length * stored <= budget {
             return if runs.is_empty() { Vec::new() } else { vec![runs] };
         }
@@ -124,58 +126,14 @@ impl Logs {
         passes
     }
 
-    /// Memory of one reintegration. Each pass takes room in the commit log until all are done: with
-    /// a commit log, the budget is larger so that few passes are enough.
-    fn reintegration_budget(&self, cx: &Context) -> Sectors {
-        let regions = cx.geometry.layout().logs().expect("a logged layout");
-        let log = Sectors::new(regions.shape().segment) * u64::from(regions.segments());
-        let checks = u64::from(cx.geometry.layout().check_units());
-        let least = if cx.geometry.is_journaled() { log * (1 + checks) } else { Sectors::ZERO };
-        cx.tuning.reintegration_memory.max(least)
-    }
-
-    /// Joins neighbouring applies to runs, across small gaps; suspect sectors are not joined.
-    fn runs(&self, cx: &Context, applies: &[Apply], suspects: &[Suspect]) -> Vec<Run> {
-        let slice = Sectors::new(self.reintegration_budget(cx).get() / 2).max(cx.geometry.block());
-        let longest = cx.tuning.longest_access.min(slice);
-        let mut runs: Vec<Run> = Vec::new();
-        let block = cx.geometry.block();
-        for (index, apply) in applies.iter().enumerate() {
-            // A reintegration that was cut off may leave single sectors: they are rounded to
-            // blocks.
-            let at = Sector::ZERO + apply.at.from_start().round_down(block);
-            let end = Sector::ZERO + (apply.at + apply.length).from_start().round_up(block);
-            let merged = runs.last_mut().filter(|run| {
-                run.member == apply.member
-                    && at <= run.at + run.length + cx.tuning.reintegration_gap
-                    && end - run.at <= longest
-                    && !cx.roster.listed().has(run.member, run.at, end - run.at)
-                    && !is_suspect(suspects, run.member, run.at, end - run.at)
-            });
-            match merged {
-                Some(run) => {
-                    run.length = run.length.max(end - run.at);
-                    run.applies.end = index + 1;
-                }
-                // An apply that overlaps the last run belongs to it, however long the run gets.
-                None => {
-                    match runs.last_mut().filter(|run| run.member == apply.member && at < run.at + run.length)
-                    {
-                        Some(run) => {
-                            run.length = run.length.max(end - run.at);
-                            run.applies.end = index + 1;
-                        }
-                        None => runs.push(Run {
-                            member: apply.member,
-                            at,
-                            length: end - at,
-                            applies: index..index + 1,
-                        }),
-                    }
-                }
-            }
-        }
-        runs
+    /// Memory of the region's reintegration. With a commit log, it is enough for few passes.
+    fn reintegration_budget(&self, cx: &Context, region: Region) -> Sectors {
+        let least = match cx.geometry.is_journaled() {
+            true => least_of_reintegration(&cx.geometry),
+            false => Sectors::ZERO,
+        };
+        let share = self.regions.get(region).and_then(|log| log.reintegration_memory);
+        share.unwrap_or(cx.tuning.reintegration_memory).max(least)
     }
 
     /// The segments that `applies` need and that are not in memory, in the order of positions.
@@ -211,7 +169,7 @@ impl Logs {
         }
         let logged = cx.geometry.is_journaled();
         let stored = self.stored_segments(&applies, &reintegration.held);
-        let chunk = self.chunk_segments(cx, runs).min(stored.len().max(1));
+        let chunk = self.chunk_segments(cx, region, runs).min(stored.len().max(1));
         let segment_length = self.segment_length;
         let chunk_buffers: Vec<BufferId> =
             (0..chunk.min(stored.len())).map(|_| cx.buffers.take(segment_length)).collect();
@@ -249,9 +207,9 @@ impl Logs {
     }
 
     /// How many segments fit into memory beside the parity of a pass.
-    fn chunk_segments(&self, cx: &Context, runs: &[Run]) -> usize {
+    fn chunk_segments(&self, cx: &Context, region: Region, runs: &[Run]) -> usize {
         let parity = runs.iter().fold(Sectors::ZERO, |sum, run| sum + run.length);
-        let left = self.reintegration_budget(cx).saturating_sub(parity);
+        let left = self.reintegration_budget(cx, region).saturating_sub(parity);
         let segment = self.segment_length;
         ((left / segment) as usize).max(1)
     }
@@ -265,7 +223,7 @@ impl Logs {
             let taken = segment.records[..segment.taken].iter();
             for record in taken.filter(|record| !record.payload().is_zero()) {
                 let start = self.header + record.start;
-                let span = Span::new(Source::Buffer(read.buffer), start, record.payload());
+                let span = Span::new(Source::Buffer(read.buffer), start, self.stored(record));
                 plan.verify(span, read.step, part, Expected::Digest(record.digest));
             }
         }
@@ -356,6 +314,49 @@ impl Logs {
         taken.sort_unstable();
         (taken.len() > 1).then(|| taken[(taken.len() - 1) / 2])
     }
+}
+
+/// Joins neighbouring applies to runs, across small gaps; suspect sectors are not joined.
+fn runs(cx: &Context, budget: Sectors, applies: &[Apply], suspects: &[Suspect]) -> Vec<Run> {
+    let slice = Sectors::new(budget.get() / 2).max(cx.geometry.block());
+    let longest = cx.tuning.longest_access.min(slice);
+    let mut runs: Vec<Run> = Vec::new();
+    let block = cx.geometry.block();
+    for (index, apply) in applies.iter().enumerate() {
+        // A reintegration that was cut off may leave single sectors: they are rounded to
+        // blocks.
+        let at = Sector::ZERO + apply.at.from_start().round_down(block);
+        let end = Sector::ZERO + (apply.at + apply.length).from_start().round_up(block);
+        let merged = runs.last_mut().filter(|run| {
+            run.member == apply.member
+                && at <= run.at + run.length + cx.tuning.reintegration_gap
+                && end - run.at <= longest
+                && !cx.roster.listed().has(run.member, run.at, end - run.at)
+                && !is_suspect(suspects, run.member, run.at, end - run.at)
+        });
+        match merged {
+            Some(run) => {
+                run.length = run.length.max(end - run.at);
+                run.applies.end = index + 1;
+            }
+            // An apply that overlaps the last run belongs to it, however long the run gets.
+            None => {
+                match runs.last_mut().filter(|run| run.member == apply.member && at < run.at + run.length) {
+                    Some(run) => {
+                        run.length = run.length.max(end - run.at);
+                        run.applies.end = index + 1;
+                    }
+                    None => runs.push(Run {
+                        member: apply.member,
+                        at,
+                        length: end - at,
+                        applies: index..index + 1,
+                    }),
+                }
+            }
+        }
+    }
+    runs
 }
 
 /// Writes the parity of a pass; if there are intents for it (`intended`), once these are durable.

@@ -16,6 +16,8 @@ pub(in crate::log) struct Apply {
     pub(in crate::log) at: Sector,
     pub(in crate::log) length: Sectors,
     pub(in crate::log) segment: u32,
+    /// Where the record begins in the segment's payload.
+    pub(in crate::log) record: Sectors,
     /// The offset in the segment's payload.
     pub(in crate::log) start: Sectors,
     /// How often it is added: the check unit's coefficient of the record's data unit.

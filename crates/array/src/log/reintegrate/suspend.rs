@@ -56,6 +56,7 @@ impl Logs {
             self.blocked = true;
         }
         self.running -= 1;
+        self.give_back_memory(region);
         self.freed = true;
         reintegration.held.iter().for_each(|(_, buffer)| cx.buffers.release(*buffer));
         self.let_go_of_suspended(cx);

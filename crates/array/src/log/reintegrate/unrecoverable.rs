@@ -165,7 +165,7 @@ impl Logs {
         let reintegration = self.reintegration(region);
         let suspects = std::mem::take(&mut reintegration.suspects);
         let held = std::mem::take(&mut reintegration.held);
-        let passes = self.split_passes(cx, &left, &held, &suspects);
+        let passes = self.split_passes(cx, region, &left, (&held, &suspects));
         let reintegration = self.reintegration(region);
         (reintegration.suspects, reintegration.held) = (suspects, held);
         (reintegration.applies, reintegration.passes) = (left, passes);

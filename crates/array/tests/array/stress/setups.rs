@@ -42,6 +42,7 @@ pub(crate) fn setups() -> Vec<(String, Setup)> {
         ("static", Tuning { log_pool: LogPool::Static, ..base }),
         ("watermark", Tuning { log_flush: Some(LogFlush::Watermark(3)), ..base }),
         ("pool 2", Tuning { log_memory: Sectors::new(64), ..base }),
+        ("shared", Tuning { shared_memory: Some(Sectors::new(256)), ..base }),
         ("serial", Tuning { reintegration_memory: Sectors::new(96), reintegration_buffers: 1, ..base }),
         ("cache", Tuning { preread_cache: Sectors::new(600), ..base }),
         ("scratch", Tuning { scratch_memory: Sectors::new(64), ..base }),

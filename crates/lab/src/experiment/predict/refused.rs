@@ -90,6 +90,11 @@ pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
         (prepared.people_first, "drive.people-first", "accesses that yield to others are not modelled"),
         (geometry.journal_slots() > 0, "journal.devices", "only a journal on members is modelled"),
         (prepared.journal_near_heads, "journal.near-heads", "entries near the heads are not modelled"),
+        (
+            !prepared.simulated.compression.is_none(),
+            "semantics.compressed-to",
+            "compressed records are not modelled",
+        ),
         (organization.floats(), "array.organization", "data that floats is not modelled"),
         (
             !workload.place.as_ref().is_none_or(uniform),

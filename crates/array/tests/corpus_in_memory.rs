@@ -5,7 +5,7 @@ mod common;
 mod corpus;
 
 use common::{SEED, Setup, World};
-use corpus::combinations::{self, Combinations};
+use corpus::combinations::{self, Combinations, Half};
 use parlour_array::{Class, Creation, Geometry, Operation, Repair, Simulated, Tuning};
 use parlour_units::Slot;
 
@@ -121,11 +121,20 @@ fn a_change_to_a_layout_or_a_plan_fails_the_corpus_in_memory() {
 }
 
 /// Every combination of choices that is admitted, with as many members lost as it survives.
-#[test]
-fn every_combination_of_choices_holds_in_memory() {
+fn combinations_hold(half: Half) {
     let all = Combinations::all(|creation| Geometry::create_on(creation, combinations::CYLINDER));
     assert!(all.admitted.len() >= 200, "{} are admitted", all.admitted.len());
-    all.run(InMemory::new);
+    all.run(half, InMemory::new);
+}
+
+#[test]
+fn one_half_of_all_combinations_of_choices_holds_in_memory() {
+    combinations_hold(Half::First);
+}
+
+#[test]
+fn the_other_half_of_all_combinations_of_choices_holds_in_memory() {
+    combinations_hold(Half::Second);
 }
 
 /// The corpus's steps with a code and layouts that only tests have, for all cases with one group

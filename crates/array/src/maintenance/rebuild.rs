@@ -1,7 +1,7 @@
 //! Rebuild: a member's units are computed from the others, stripe by stripe. Several members may be
-//! rebuilt at once. Those that are at the same stripe are rebuilt by one job, which reads the stripe
-//! once; a member waits for one behind it where both end no later for that. Otherwise the one with
-//! the fewest jobs under way goes on first.
+//! rebuilt at once. Those that are at the same stripe are rebuilt by one job, which reads it once; a
+//! member waits for one behind it where both end no later for that. Otherwise the one with the
+//! fewest jobs under way goes on first.
 //!
 //! Where there is spare room, the units of a failed member are rebuilt into it, each on another
 //! member: that is a rebuild of a slot without a member. A member that takes the slot later gets
@@ -269,8 +269,8 @@ fn may_go_on(cx: &Context, logs: &Logs, slot: Slot) -> bool {
 }
 
 /// Whether the rebuild of `slot` may share its jobs with others: each computes the slot's own unit
-/// of the next stripe. (Which unit a slot has to hold is not known beforehand where some have moved,
-/// and a member that returns passes over most stripes.)
+/// of the next stripe. (Which unit a slot has to hold is not known beforehand where some have
+/// moved, and a member that returns passes over most stripes.)
 fn may_go_together(cx: &Context, slot: Slot) -> bool {
     cx.roster.moved_slots().next().is_none() && !cx.roster.is_returning(slot)
 }
@@ -285,9 +285,9 @@ fn need_the_same(cx: &Context, slot: Slot, other: Slot) -> bool {
         && [slot, other].iter().all(|slot| may_go_together(cx, *slot))
 }
 
-/// Whether the rebuild of `slot` waits for that of `other`, to go on together with it. The other has
-/// to catch up no more than is left of this one: if they took turns instead, each stripe that is
-/// left would be read for both, so that they would end no earlier.
+/// Whether the rebuild of `slot` waits for that of `other`, to go on together with it. The other
+/// has to catch up no more than is left of this one: if they took turns instead, each stripe that
+/// is left would be read for both, so that they would end no earlier.
 fn waits_for(cx: &Context, slot: Slot, other: Slot) -> bool {
     let [at, behind] = [slot, other].map(|slot| cx.roster.rebuilt(slot).next());
     let left = cx.geometry.layout().stripes() - at;

@@ -99,9 +99,9 @@ fn lose_and_rebuild(setup: &Setup, set: &[u16]) {
 }
 
 #[test]
-fn any_set_of_as_many_members_as_there_are_check_units_is_lost_and_rebuilt() {
+fn any_set_of_as_many_members_as_may_be_lost_is_lost_and_rebuilt() {
     for setup in setups() {
-        for set in sets(setup.members, setup.checks) {
+        for set in sets(setup.members, setup.geometry().fault_tolerance()) {
             lose_and_rebuild(&setup, &set);
         }
     }
@@ -111,7 +111,7 @@ fn any_set_of_as_many_members_as_there_are_check_units_is_lost_and_rebuilt() {
 fn members_that_are_lost_with_a_crash_are_done_without() {
     let journal = setups().into_iter().filter(|setup| setup.consistency == Consistency::Journal);
     for setup in journal {
-        for set in sets(setup.members, setup.checks) {
+        for set in sets(setup.members, setup.geometry().fault_tolerance()) {
             let random = &mut Random(SEED);
             let (mut world, mut content) = written(&setup, random);
             use_it(&mut world, &mut content, random);
@@ -127,7 +127,7 @@ fn members_that_are_lost_with_a_crash_are_done_without() {
 fn units_that_cannot_be_read_are_computed_from_all_that_is_left() {
     for setup in setups() {
         let width = setup.geometry().layout().width();
-        for set in sets(width, setup.checks) {
+        for set in sets(width, setup.geometry().fault_tolerance()) {
             let (mut world, content) = written(&setup, &mut Random(SEED));
             for unit in &set {
                 let (slot, at) = first_sector(&setup, *unit);

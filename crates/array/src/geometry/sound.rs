@@ -81,7 +81,6 @@ impl StoredGeometry {
         require(self.layout.width.is_some() == layout.is_declustered(), "width of a stripe")?;
         let width = self.layout.width.is_none_or(|width| self.checks + 2 <= width && width < members);
         require(width, "width of a stripe")?;
-        require(self.has_data_units(), "data units of a stripe")?;
         let spares = self.layout.spares;
         let places = self.layout.width.map(|width| width + spares.min(MOST_SPARES));
         let spare = places.is_some_and(|places| places <= members) && spares <= MOST_SPARES;
@@ -95,9 +94,10 @@ impl StoredGeometry {
             require(within, "cylinder")?;
         }
         match &self.regions {
-            Some(shape) if layout.is_in_regions() => self.check_regions(shape),
-            regions => require(regions.is_some() || !layout.is_in_regions(), "regions"),
+            Some(shape) if layout.is_in_regions() => self.check_regions(shape)?,
+            regions => require(regions.is_some() || !layout.is_in_regions(), "regions")?,
         }
+        require(self.has_data_units(), "data units of a stripe")
     }
 
     /// Whether so many failure domains are equally large, and narrow stripes fit into them.

@@ -1,6 +1,6 @@
 //! Rebuild: a member's units are computed from the others, stripe by stripe. Several members may be
-//! rebuilt at once. Those that are at the same stripe are rebuilt by one job, which reads it once; a
-//! member waits for one behind it where both end no later for that. Otherwise the one with the
+//! rebuilt at once. Those that are at the same stripe are rebuilt by one job, which reads it once;
+//! a member waits for one behind it where both end no later for that. Otherwise the one with the
 //! fewest jobs under way goes on first.
 //!
 //! Where there is spare room, the units of a failed member are rebuilt into it, each on another

@@ -172,7 +172,7 @@ impl Rig<'_> {
     /// computed from the units that can be read.
     fn is_lost(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         let check = !self.geometry.layout().is_data(unit) && !self.geometry.keeps_copies();
-        if check && self.is_doubtful(stripe, unit, column) {
+        if check && self.beside(unit).any(|other| self.is_doubtful(stripe, other, column)) {
             return true;
         }
         // Where check units may not fit, only those that stand in for missing data are used.
@@ -183,6 +183,17 @@ impl Rig<'_> {
         // A check unit that can be read determines what stood on a member that is gone.
         let determines = check && !self.is_unreadable(stripe, unit, column);
         !determines && !self.geometry.can_compute(unit, |other| self.is_unreadable(stripe, other, column))
+    }
+
+    /// The check units that change with some data unit together with `check`, itself included. Where
+    /// one of them cannot be computed, a write is done without all of them, and those that can be
+    /// are computed afterwards.
+    fn beside(&self, check: Unit) -> impl Iterator<Item = Unit> + '_ {
+        let shares = move |other: &Unit| {
+            let mut terms = self.geometry.terms(check).map(|(data, _)| data);
+            terms.any(|data| self.geometry.terms(*other).any(|(other, _)| other == data))
+        };
+        self.geometry.layout().checks().filter(shares)
     }
 
     /// Whether a check unit, though it can be read or computed, may not determine what stood on a

@@ -91,7 +91,10 @@ fn lose_and_rebuild(setup: &Setup, set: &[u16]) {
         use_it(&mut world, &mut content, random);
     }
     let further = (0..setup.members).find(|slot| !set.contains(slot)).expect("data is left");
-    assert!(matches!(fail(&mut world, further), Err(AdminError::Needed(_))), "{set:?}");
+    // (A grid survives most sets of three.)
+    if setup.checks == setup.geometry().fault_tolerance() {
+        assert!(matches!(fail(&mut world, further), Err(AdminError::Needed(_))), "{set:?}");
+    }
     set.iter().for_each(|slot| world.replace(*slot));
     use_it(&mut world, &mut content, random);
     world.settle();

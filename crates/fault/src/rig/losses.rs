@@ -185,9 +185,9 @@ impl Rig<'_> {
         !determines && !self.geometry.can_compute(unit, |other| self.is_unreadable(stripe, other, column))
     }
 
-    /// The check units that change with some data unit together with `check`, itself included. Where
-    /// one of them cannot be computed, a write is done without all of them, and those that can be
-    /// are computed afterwards.
+    /// The check units that change with some data unit together with `check`, itself included.
+    /// Where one of them cannot be computed, a write is done without all of them, and those that
+    /// can be are computed afterwards.
     fn beside(&self, check: Unit) -> impl Iterator<Item = Unit> + '_ {
         let shares = move |other: &Unit| {
             let mut terms = self.geometry.terms(check).map(|(data, _)| data);

@@ -485,3 +485,20 @@ fn a_sector_is_repaired_beside_a_member_that_fails_and_is_kept() {
     assert!(world.read_now(at, length).expect("two units of four are left") == expected);
     assert!(world.disk_at(place.slot.get()).unreadable.is_empty(), "it was written anew");
 }
+
+/// Tests of the tests. A planted bug affects the whole process, so this module has no other test.
+#[cfg(feature = "planted-bugs")]
+mod planted {
+    use parlour_array::Bug;
+
+    use crate::common::find_each;
+
+    #[test]
+    fn every_bug_of_several_check_units_is_found() {
+        let tests: [fn(); 2] = [
+            super::any_set_of_as_many_members_as_may_be_lost_is_lost_and_rebuilt,
+            super::what_is_listed_as_lost_is_what_cannot_be_read,
+        ];
+        find_each(&Bug::OF_SEVERAL_CHECKS, &tests);
+    }
+}

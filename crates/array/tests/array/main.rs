@@ -1,7 +1,6 @@
 //! What the array promises, by subject. One program: many would take minutes to build.
 
 mod assembly;
-mod combinations;
 #[path = "../common/mod.rs"]
 mod common;
 mod crafted;

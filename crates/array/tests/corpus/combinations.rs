@@ -2,6 +2,8 @@
 //! read, consistency, and when a write is acknowledged. Each carries out the same steps: healthy,
 //! with as many members lost at once as it survives, and after they were replaced.
 
+use std::collections::BTreeMap;
+
 use parlour_array::organization::{Code, Consistency, LayoutChoice, Organization, ReadChoice, Update};
 use parlour_array::{Creation, CreationError, Cylinder, Geometry, LogCreation};
 use parlour_units::Sectors;
@@ -23,8 +25,8 @@ pub struct Combination {
 #[derive(Debug, Default)]
 pub struct Combinations {
     pub admitted: Vec<Combination>,
-    /// How many choices of a layout, a code, an update and a read do not go together.
-    pub refused: usize,
+    /// Why choices of a layout, a code, an update and a read do not go together, and how many.
+    pub refused: BTreeMap<String, usize>,
 }
 
 impl Combinations {
@@ -33,7 +35,7 @@ impl Combinations {
         let mut all = Combinations::default();
         for organization in organizations() {
             match organization.check() {
-                Err(_) => all.refused += 1,
+                Err(reason) => *all.refused.entry(reason.to_string()).or_default() += 1,
                 Ok(()) => all.admit(organization, &create),
             }
         }
@@ -75,7 +77,11 @@ impl Combinations {
     /// Carries out the steps with each second combination, from the first or from the second on.
     /// (So two tests run at the same time.)
     pub fn run<W: World>(&self, half: Half, world: impl Fn(&Creation) -> W) {
-        println!("{} combinations are admitted; {} make no sense", self.admitted.len(), self.refused);
+        println!(
+            "{} combinations are admitted; of four choices, these do not go together:",
+            self.admitted.len()
+        );
+        self.refused.iter().for_each(|(reason, count)| println!("{count:5}  {reason}"));
         for one in self.admitted.iter().skip(half as usize).step_by(2) {
             let mut world = world(&one.creation);
             run_steps(&one.name, &one.geometry, &steps(&one.geometry), &mut world);
@@ -151,19 +157,31 @@ fn wishes(
     all
 }
 
-/// Small and large writes, zeroes and reads, before as many members fail as may be lost, while they
-/// are missing, and after each was replaced. (Where units float, their places die with the server.)
+/// Small and large writes, zeroes and reads, here and there, before as many members fail as may be
+/// lost, while they are missing, and after each was replaced. All is read after each failure.
+/// (Where units float, their places die with the server.)
 fn steps(geometry: &Geometry) -> Vec<Step> {
     let members = geometry.members();
     let gone = || members - geometry.fault_tolerance()..members;
     let write = |at, length, number| Step::Write(at, length, number);
+    let capacity = geometry.capacity().get();
+    let anywhere = |number: u8| {
+        let place = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let length = 1 + place % 100;
+        write(place % (capacity - length), length, number)
+    };
     let mut steps = vec![write(0, 1, 1), write(3, 9, 2), write(10, 100, 3), Step::Flush, Step::Read(0, 300)];
     steps.extend([Step::Zero(20, 30), write(24, 8, 4)]);
-    steps.extend(gone().map(Step::Fail));
-    steps.extend([Step::Read(0, 300), write(2, 40, 5), write(250, 5, 6), Step::Flush, Step::Read(0, 300)]);
+    steps.extend((10..30).map(anywhere));
+    for slot in gone() {
+        steps.extend([Step::Fail(slot), Step::Read(0, capacity)]);
+    }
+    steps.extend([write(2, 40, 5), write(250, 5, 6), Step::Flush, Step::Read(0, 300)]);
+    steps.extend((30..40).map(anywhere));
+    steps.push(Step::Read(0, capacity));
     steps.extend(gone().map(Step::Replace));
     steps.push(write(60, 60, 7));
     steps.extend((!geometry.floats()).then_some(Step::Restart));
-    steps.extend([Step::Read(0, 300), write(100, 3, 8)]);
+    steps.extend([Step::Read(0, capacity), write(100, 3, 8)]);
     steps
 }

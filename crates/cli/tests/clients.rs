@@ -199,7 +199,7 @@ fn fio_verifies_what_it_wrote_at_random(row: Row, state: State) {
     let read = |status: &Value| status["counters"]["degraded_reads"].as_u64().expect("a number");
     let after = array.status();
     let degraded = read(&after) > read(&before);
-    let has_parity = matches!(row.name, "raid4" | "raid5" | "raid6" | "parity-logging");
+    let has_parity = matches!(row.name, "raid4" | "raid5" | "raid6" | "raid-2d" | "parity-logging");
     assert_eq!(
         degraded,
         state == State::Degraded && has_parity,

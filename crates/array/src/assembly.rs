@@ -118,6 +118,16 @@ pub enum AssemblyError {
     /// applied.
     #[error("the array is degraded and its parity log is not empty: it must be opened for writing once")]
     ReadOnlyNeedsWriting,
+    /// More members are missing than the organization tolerates, and what is left cannot be read
+    /// before what its logs hold is written.
+    #[error(
+        "too many members are missing: {missing}; what is left cannot be read, because the journal or the parity logs hold \
+         what would have to be written first: bring members back"
+    )]
+    TooManyMissingToRecover {
+        /// The missing members.
+        missing: String,
+    },
     /// Acknowledged writes may stand on members alone that are missing or cannot be read.
     #[error(
         "the array was not shut down cleanly, and members (or journal devices) that may hold the last writes, which were \

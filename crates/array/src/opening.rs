@@ -186,7 +186,7 @@ impl Array {
         map.resync.iter().for_each(|region| trusted.clear(region));
         let live = (superblock.clean || redo) && geometry.layout().logs().is_some() && map.dirty.count() > 0;
         if *read_only && assembly.is_degraded() && live {
-            return Err(AssemblyError::ReadOnlyNeedsWriting);
+            return Err(refuse_reading(assembly, AssemblyError::ReadOnlyNeedsWriting));
         }
         if !*read_only {
             check_numbers(superblock)?;
@@ -195,7 +195,7 @@ impl Array {
         let first_sequence = first_sequence(session_number);
         let logs = open_logs((&opening, simulated), (&map, &trusted), table, found, first_sequence);
         if *read_only && (logs.is_to_be_recovered() || logs.hold_found_writes()) {
-            return Err(AssemblyError::ReadOnlyNeedsRecovery);
+            return Err(refuse_reading(assembly, AssemblyError::ReadOnlyNeedsRecovery));
         }
         // Where parity was accepted as data, an absent member holds something else, and may not
         // return.
@@ -250,6 +250,15 @@ fn check_whole_enough(assembly: &Assembly, read_only: bool, force: bool) -> Resu
         return Err(AssemblyError::SlotsLost);
     }
     Ok(())
+}
+
+/// Why an array cannot be opened read-only. One that lacks too many members cannot be opened for
+/// writing instead, as `reason` says.
+fn refuse_reading(assembly: &Assembly, reason: AssemblyError) -> AssemblyError {
+    match assembly.survives() {
+        true => reason,
+        false => AssemblyError::TooManyMissingToRecover { missing: missing_names(assembly) },
+    }
 }
 
 /// Checks that numbers for another session and its superblocks are left.

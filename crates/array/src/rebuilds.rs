@@ -5,7 +5,7 @@ use parlour_units::{Slot, Stripe, Unit};
 use crate::layout::Location;
 use crate::roster::places::Places;
 
-/// The most slots of one job, as many as a code of parity can compute.
+/// The most slots of one job. Where a stripe can lose more, the others come after them.
 const MOST: usize = 4;
 
 /// The slots whose units of a stripe one job rebuilds: one, or several that are at this stripe at
@@ -40,8 +40,11 @@ impl Rebuilds {
     /// Where `unit` of `stripe` is rebuilt. `None` if its slot is no longer one of them.
     pub(crate) fn place(&self, places: Places<'_>, stripe: Stripe, unit: Unit) -> Option<Location> {
         let mut slots = self.iter().map(|(slot, _)| slot);
-        let (first, more) = (slots.next()?, slots.next().is_some());
-        let slot = if more { places.home(stripe, unit).slot } else { first };
+        let first = slots.next()?;
+        let home = places.home(stripe, unit).slot;
+        let is_one = slots.next().is_none();
+        let slot =
+            if is_one { first } else { self.iter().map(|(slot, _)| slot).find(|slot| *slot == home)? };
         Some(places.rebuilt(slot, stripe, unit))
     }
 }

@@ -75,6 +75,21 @@ fn what_is_left_can_be_read_and_the_rest_is_listed() {
     }
 }
 
+/// It was told to open the array for writing, which is refused and says to open it read-only.
+#[test]
+fn where_logs_hold_records_the_refusal_does_not_send_to_another_one() {
+    let setup = Setup::named("parity-logging", 5);
+    let mut world = World::new(&setup, SEED);
+    world.settle();
+    assert_eq!(world.write_now(3, &payload(&mut Random(SEED), 2)), Ok(()));
+    world.stop();
+    let World { disks, random, sessions, .. } = world;
+    let opened = World::try_open(&setup, disks, vec![0, 2, 4], random, sessions, true, true);
+    let (error, _) = opened.err().expect("two of five are missing");
+    assert!(matches!(error, AssemblyError::TooManyMissingToRecover { .. }), "{error}");
+    assert!(error.to_string().contains("member 1, member 3"), "{error}");
+}
+
 #[test]
 fn without_force_it_is_refused_and_the_refusal_says_how() {
     let setup = Setup::named("raid5", 4);

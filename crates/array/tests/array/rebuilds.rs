@@ -14,13 +14,13 @@ fn setup() -> Setup {
 }
 
 /// An array with content that has lost two members, and the content.
-fn degraded(setup: &Setup) -> (World, Vec<u8>) {
+fn degraded(setup: &Setup, lost: [u16; 2]) -> (World, Vec<u8>) {
     let mut world = World::new(setup, SEED);
     world.settle();
     let content = payload(&mut Random(SEED), world.capacity());
     assert_eq!(world.write_now(0, &content), Ok(()));
-    for slot in LOST {
-        world.array.fail(world.now, Slot::new(slot)).expect("its copy is left");
+    for slot in lost {
+        world.array.fail(world.now, Slot::new(slot)).expect("two may be lost");
         world.drain();
     }
     (world, content)
@@ -31,14 +31,14 @@ fn states(world: &World) -> Vec<&'static str> {
 }
 
 fn is_whole(mut world: World, content: &[u8]) {
-    assert_eq!(states(&world), ["active"; 4]);
+    assert!(states(&world).iter().all(|state| *state == "active"), "{:?}", states(&world));
     assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
     assert!(world.read_now(0, world.capacity()).expect("it can be read") == content);
 }
 
 #[test]
 fn replacements_of_two_members_are_rebuilt_at_once() {
-    let (mut world, content) = degraded(&setup());
+    let (mut world, content) = degraded(&setup(), LOST);
     LOST.into_iter().for_each(|slot| world.replace(slot));
     assert_eq!(states(&world), ["rebuilding", "active", "rebuilding", "active"]);
     let total = world.array.geometry().layout().stripes() * 2;
@@ -49,7 +49,7 @@ fn replacements_of_two_members_are_rebuilt_at_once() {
 
 #[test]
 fn spares_take_the_slots_of_two_members() {
-    let (mut world, content) = degraded(&setup());
+    let (mut world, content) = degraded(&setup(), LOST);
     world.add_spare();
     assert_eq!(states(&world), ["rebuilding", "active", "failed", "active"]);
     world.add_spare();
@@ -60,7 +60,7 @@ fn spares_take_the_slots_of_two_members() {
 
 #[test]
 fn each_rebuild_goes_on_at_its_own_frontier() {
-    let (mut world, content) = degraded(&setup());
+    let (mut world, content) = degraded(&setup(), LOST);
     let stripes = world.array.geometry().layout().stripes();
     world.replace(LOST[0]);
     // The first is far ahead of the second when the array is stopped.
@@ -75,7 +75,7 @@ fn each_rebuild_goes_on_at_its_own_frontier() {
 
 #[test]
 fn a_member_that_fails_in_its_rebuild_leaves_the_other_rebuild_alone() {
-    let (mut world, content) = degraded(&setup());
+    let (mut world, content) = degraded(&setup(), LOST);
     LOST.into_iter().for_each(|slot| world.replace(slot));
     world.array.fail(world.now, Slot::new(LOST[0])).expect("its copy is left");
     world.drain();
@@ -90,7 +90,7 @@ fn a_member_that_fails_in_its_rebuild_leaves_the_other_rebuild_alone() {
 
 #[test]
 fn a_failed_member_is_removed_once() {
-    let (mut world, _) = degraded(&setup());
+    let (mut world, _) = degraded(&setup(), LOST);
     let member = world.array.remove(world.now, Slot::new(LOST[1])).expect("it has failed");
     assert_eq!(member, Some(Member::new(LOST[1])));
     assert_eq!(world.array.remove(world.now, Slot::new(LOST[1])), Ok(None));
@@ -115,7 +115,7 @@ fn a_spare_that_fails_is_dropped_and_the_others_stay() {
 /// Regression test. A member that was rebuilt stayed so until all others were rebuilt as well.
 #[test]
 fn a_member_that_is_rebuilt_becomes_active_while_another_is_rebuilt() {
-    let (mut world, content) = degraded(&setup());
+    let (mut world, content) = degraded(&setup(), LOST);
     let stripes = world.array.geometry().layout().stripes();
     world.replace(LOST[0]);
     world.settle_until(|world| world.array.status().rebuild.is_some_and(|task| task.done * 4 > stripes * 3));
@@ -134,16 +134,7 @@ fn a_member_that_is_rebuilt_becomes_active_while_another_is_rebuilt() {
 const OF_SIX: [u16; 2] = [1, 4];
 
 fn degraded_by_two() -> (World, Vec<u8>) {
-    let setup = Setup { member_length: 6 * 2_048, ..Setup::named("raid6", 6) };
-    let mut world = World::new(&setup, SEED);
-    world.settle();
-    let content = payload(&mut Random(SEED), world.capacity());
-    assert_eq!(world.write_now(0, &content), Ok(()));
-    for slot in OF_SIX {
-        world.array.fail(world.now, Slot::new(slot)).expect("two may be lost");
-        world.drain();
-    }
-    (world, content)
+    degraded(&Setup { member_length: 6 * 2_048, ..Setup::named("raid6", 6) }, OF_SIX)
 }
 
 /// Units that were read for rebuilds.
@@ -151,12 +142,6 @@ fn units_read(world: &World) -> u64 {
     let status = world.array.status();
     let bytes: u64 = status.members.iter().map(|member| member.traffic[3].read_bytes).sum();
     bytes / status.stripe_unit.get()
-}
-
-fn is_whole_again(mut world: World, content: &[u8]) {
-    assert_eq!(states(&world), ["active"; 6]);
-    assert_eq!(world.scrub(Repair::Nothing).mismatches, 0);
-    assert!(world.read_now(0, world.capacity()).expect("it can be read") == content);
 }
 
 /// Each stripe was read once for each member, twice in all.
@@ -169,7 +154,7 @@ fn two_members_of_a_stripe_are_rebuilt_from_one_reading() {
     // (Stripes that the first had begun when the second came are read for each.)
     let most = stripes * 4 + 4 * u64::from(world.setup.tuning.maintenance_depth);
     assert!(units_read(&world) <= most, "{} units of {stripes} stripes", units_read(&world));
-    is_whole_again(world, &content);
+    is_whole(world, &content);
 }
 
 #[test]
@@ -183,7 +168,7 @@ fn a_rebuild_waits_for_one_that_can_catch_up() {
     world.settle();
     let most = 4 * (stripes + ahead + 2 * u64::from(world.setup.tuning.maintenance_depth));
     assert!(units_read(&world) <= most, "{} units of {stripes} stripes", units_read(&world));
-    is_whole_again(world, &content);
+    is_whole(world, &content);
 }
 
 #[test]
@@ -197,7 +182,7 @@ fn a_rebuild_that_is_nearly_done_waits_for_no_other() {
     let done = world.array.status().rebuild.expect("the other goes on").done;
     assert!(done < stripes / 2, "{done} of {stripes}");
     world.settle();
-    is_whole_again(world, &content);
+    is_whole(world, &content);
 }
 
 #[test]
@@ -219,6 +204,6 @@ fn a_member_that_fails_at_any_moment_of_a_shared_rebuild_leaves_the_other_right(
             world.replace(lost);
             world.settle();
         }
-        is_whole_again(world, &content);
+        is_whole(world, &content);
     }
 }

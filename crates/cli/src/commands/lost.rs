@@ -13,9 +13,9 @@ use crate::failure::Failure;
 /// List the data that cannot be read
 ///
 /// It is what failures have cost: blocks of stripes that have lost more members than they survive,
-/// and blocks on the bad-block log, which a rebuild had to pass over. They read as errors.
-/// Sectors of members that cannot be read and that nobody has tried to read are not known: `parlour
-/// scrub` finds them.
+/// and blocks on the bad-block log, which a rebuild had to pass over. They read as errors. Sectors
+/// of members that cannot be read are not listed for themselves: 'parlour scrub' counts those with
+/// which nothing can be computed.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
     /// List at most so many ranges

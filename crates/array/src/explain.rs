@@ -3,6 +3,7 @@
 
 mod explanation;
 mod names;
+mod simulated;
 
 use parlour_units::{Sector, Sectors, Slot, Stripe, Unit};
 
@@ -22,12 +23,13 @@ use crate::stage::{Range, is_short};
 use crate::tuning::{Simulated, Tuning};
 use crate::update;
 
-use names::{Names, on_slot};
+use names::Names;
 
 pub use explanation::{
     ExplainError, ExplainedAccess, ExplainedEntry, ExplainedOperation, ExplainedPlan, ExplainedStep,
     Explanation, MappedPiece, exact,
 };
+pub use simulated::{NotWhole, PlanAccesses, RequestAccesses, accesses, rebuild_accesses};
 
 /// The longest request that can be explained: 1 GiB.
 const LONGEST: Sectors = Sectors::new(1 << 21);
@@ -46,7 +48,8 @@ pub fn explain(
     failed: &[Slot],
 ) -> Result<Explanation, ExplainError> {
     check(geometry, at, length, failed)?;
-    let case = Case { geometry, tuning, simulated: Simulated::default(), at, length, failed };
+    let simulated = Simulated::default();
+    let case = Case { geometry, tuning, simulated, at, length, failed, rebuilding: &[] };
     let plans: Vec<ExplainedPlan> =
         case.planned(operation)?.into_iter().map(|one| case.explained(one)).collect();
     Ok(Explanation {
@@ -59,51 +62,6 @@ pub fn explain(
         acknowledged: case.acknowledged(operation),
         plans,
     })
-}
-
-/// The accesses of a request to an idle, complete array in a simulation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RequestAccesses {
-    /// Those of each plan. Plans run at the same time.
-    pub plans: Vec<PlanAccesses>,
-    /// Whether an entry of the journal acknowledges the request, and the plans are carried out
-    /// later.
-    pub is_staged: bool,
-}
-
-/// The accesses of a plan.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PlanAccesses {
-    /// A list for each phase. The accesses of a phase run at the same time.
-    pub phases: Vec<Vec<Action<Slot>>>,
-    /// The length of its records in the entry of the journal that is written before its first
-    /// write, if there is one.
-    pub recorded: Option<Sectors>,
-}
-
-/// The accesses of a request to an idle array in a simulation, in which the members in some slots
-/// have `failed`.
-///
-/// # Errors
-/// As [`explain`].
-pub fn accesses(
-    geometry: &Geometry,
-    (tuning, simulated): (&Tuning, Simulated),
-    operation: ExplainedOperation,
-    (at, length): (Sector, Sectors),
-    failed: &[Slot],
-) -> Result<RequestAccesses, ExplainError> {
-    check(geometry, at, length, failed)?;
-    let case = Case { geometry, tuning, simulated, at, length, failed };
-    let of_plan = |planned: &Planned| -> PlanAccesses {
-        let steps = planned.plan.steps.iter().filter(|step| step.action.member().is_some());
-        let steps: Vec<&Step> = steps.collect();
-        let phases = steps.chunk_by(|one, next| one.phase == next.phase);
-        let phases = phases.map(|steps| steps.iter().map(|step| on_slot(step.action)).collect()).collect();
-        PlanAccesses { phases, recorded: planned.commit.map(|_| planned.recorded) }
-    };
-    let plans = case.planned(operation)?.iter().map(of_plan).collect();
-    Ok(RequestAccesses { plans, is_staged: case.acknowledged(operation).is_some() })
 }
 
 fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Slot]) -> Result<(), ExplainError> {
@@ -129,6 +87,15 @@ fn check(geometry: &Geometry, at: Sector, length: Sectors, failed: &[Slot]) -> R
     }
 }
 
+/// A stripe of an array whose `failed` members are missing.
+fn view<'a>(geometry: &'a Geometry, stripe: Stripe, failed: &[Slot]) -> StripeView<'a> {
+    let layout = geometry.layout();
+    let gone = |unit: &Unit| failed.contains(&layout.locate(stripe, *unit).slot);
+    let missing: UnitSet = layout.units().filter(gone).collect();
+    let places = Places::of_layout(layout);
+    StripeView { geometry, stripe, missing, cached: &[], places, rebuilds: None }
+}
+
 /// A request and its array.
 struct Case<'a> {
     geometry: &'a Geometry,
@@ -137,6 +104,8 @@ struct Case<'a> {
     at: Sector,
     length: Sectors,
     failed: &'a [Slot],
+    /// Slots whose members are being rebuilt, and hold what the request touches.
+    rebuilding: &'a [Slot],
 }
 
 /// The plan for a request, or for a part of it.
@@ -169,16 +138,7 @@ impl<'a> Case<'a> {
     }
 
     fn view(&self, stripe: Stripe) -> StripeView<'a> {
-        let gone = |unit: &Unit| self.is_failed(self.layout().locate(stripe, *unit).slot);
-        let missing: UnitSet = self.layout().units().filter(gone).collect();
-        StripeView {
-            geometry: self.geometry,
-            stripe,
-            missing,
-            cached: &[],
-            places: Places::of_layout(self.layout()),
-            rebuilds: None,
-        }
+        view(self.geometry, stripe, self.failed)
     }
 
     /// The old data that is known without reading.
@@ -325,7 +285,8 @@ impl<'a> Case<'a> {
 
     /// Whether all members are there.
     fn all_stand(&self) -> bool {
-        self.failed.iter().all(|slot| self.geometry.is_for_journal(*slot))
+        let mut not_whole = self.failed.iter().chain(self.rebuilding);
+        not_whole.all(|slot| self.geometry.is_for_journal(*slot))
     }
 
     /// Whether entries of the commit log stand on journal devices.

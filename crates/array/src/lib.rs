@@ -77,7 +77,8 @@ pub use draw::{
 pub use effect::{Action, Class, Effect, EffectId, Fault, Modify, Outcome};
 pub use explain::{
     ExplainError, ExplainedAccess, ExplainedEntry, ExplainedOperation, ExplainedPlan, ExplainedStep,
-    Explanation, MappedPiece, PlanAccesses, RequestAccesses, accesses, exact, explain,
+    Explanation, MappedPiece, NotWhole, PlanAccesses, RequestAccesses, accesses, exact, explain,
+    rebuild_accesses,
 };
 pub use format::bad_block_log::BadBlockLogContent;
 pub use format::banks::Banks;

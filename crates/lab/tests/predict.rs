@@ -122,6 +122,42 @@ fn arrays_with_members_missing_are_as_simulated() {
 }
 
 #[test]
+fn a_rebuild_and_what_hosts_have_beside_it_are_as_simulated() {
+    let rebuilt = [
+        "array.unit=\"24KiB\"",
+        "array.consistency=\"bitmap\"",
+        "semantics.combined=true",
+        "measure={ warm-up = 0, until-rebuilt = true }",
+        "health=[{ at = \"1s\", die = 3 }, { at = \"1s\", spare = true }]",
+    ];
+    for organization in ["array.organization=\"raid5\"", "array.organization=\"raid10\""] {
+        let set: Vec<&str> = rebuilt.into_iter().chain([organization]).collect();
+        let (predicted, simulated) = both(&set);
+        let took = simulated.rebuilds[0].took_seconds.unwrap();
+        let off = |predicted: f64, simulated: f64| predicted / simulated - 1.0;
+        let (hosts, rebuild) =
+            (off(predicted.throughput, simulated.throughput.mean), off(predicted.rebuild_s.unwrap(), took));
+        assert!(hosts.abs() < 0.05 && rebuild.abs() < 0.1, "{organization}: {hosts:.3}, {rebuild:.3}");
+    }
+}
+
+#[test]
+fn a_rebuild_of_which_something_else_happens_is_refused() {
+    let refused = |health: &str| {
+        let set = ["array.organization=\"raid5\"", "measure={ warm-up = 0, until-rebuilt = true }", health];
+        prepared(&set).predict(&mut Clocks::default()).unwrap_err().to_string()
+    };
+    for health in [
+        "health=[{ at = \"1s\", die = 3 }, { at = \"2s\", spare = true }]",
+        "health=[{ at = \"1s\", die = 3 }, { at = \"1s\", replace = 2 }]",
+        "health=[{ at = \"1s\", die = 3 }, { at = \"1s\", spare = true }, { at = \"9s\", scrub = true }]",
+    ] {
+        let told = refused(health);
+        assert!(told.starts_with("health: only members that have died"), "{health}: {told}");
+    }
+}
+
+#[test]
 fn what_comes_by_chance_is_as_simulated() {
     let (predicted, simulated) = both(&["workload={ rate = 250, reads = 1.0, size = \"2KiB\" }"]);
     let off = predicted.response_ms / simulated.response_ms.mean - 1.0;

@@ -16,6 +16,7 @@ pub mod markov;
 pub mod mirror;
 pub mod order;
 pub mod raid;
+pub mod rebuild;
 pub mod reliability;
 pub mod retrieval;
 pub mod service;

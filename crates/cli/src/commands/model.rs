@@ -58,14 +58,26 @@ const HEADER: [&str; 9] =
 
 fn text(shown: &Shown<Modelled>) -> String {
     let first = shown.axes.len();
+    let rebuilt = shown.runs.iter().any(|run| rebuild(&run.shown).is_some());
     let header = shown.axes.iter().map(String::as_str).chain(HEADER);
-    let mut columns = Columns::new(header).right(first..first + HEADER.len());
+    let header = header.chain(rebuilt.then_some("rebuild"));
+    let mut columns = Columns::new(header).right(first..first + HEADER.len() + 1);
     for run in &shown.runs {
         if let Some(prediction) = &run.shown.model {
-            columns.row(run.values.iter().cloned().chain(cells(prediction)));
+            let took = rebuilt.then(|| rebuild(&run.shown).map_or(String::new(), seconds));
+            columns.row(run.values.iter().cloned().chain(cells(prediction)).chain(took));
         }
     }
     shown.heading() + &columns.text() + &remarks(shown.runs.iter().map(|run| (&*run.values, &run.shown)))
+}
+
+/// The predicted time of a rebuild, in seconds.
+pub(super) fn rebuild(modelled: &Modelled) -> Option<f64> {
+    modelled.model.as_ref()?.rebuild_s
+}
+
+pub(super) fn seconds(value: f64) -> String {
+    format!("{} s", digits(value))
 }
 
 fn cells(prediction: &Prediction) -> [String; HEADER.len()] {

@@ -132,11 +132,17 @@ fn text(shown: &Shown<Simulated>) -> String {
 
 const BESIDE: [&str; 8] = ["requests/s", "model", "off", "response", "model", "off", "busy", "model"];
 
+/// Columns that follow where a rebuild is predicted.
+const REBUILD: [&str; 3] = ["rebuild", "model", "off"];
+
 /// The table of predictions beside the simulated figures.
 fn table_of_models(shown: &Shown<Simulated>) -> String {
     let first = shown.axes.len();
-    let mut columns =
-        Columns::new(shown.axes.iter().map(String::as_str).chain(BESIDE)).right(first..first + BESIDE.len());
+    let predicted = |run: &Run<Simulated>| run.shown.model.as_ref().and_then(model::rebuild);
+    let rebuilt = shown.runs.iter().any(|run| predicted(run).is_some());
+    let header = shown.axes.iter().map(String::as_str).chain(BESIDE);
+    let header = header.chain(REBUILD.into_iter().filter(|_| rebuilt));
+    let mut columns = Columns::new(header).right(first..first + BESIDE.len() + REBUILD.len());
     for run in &shown.runs {
         let (Some(figures), Some(model)) = (&run.shown.figures, &run.shown.model) else { continue };
         let Some(model) = &model.model else { continue };
@@ -153,7 +159,12 @@ fn table_of_models(shown: &Shown<Simulated>) -> String {
             percent(figures.utilization),
             percent(model.utilization),
         ];
-        columns.row(run.values.iter().cloned().chain(cells));
+        let took = figures.rebuilds.first().and_then(|rebuild| rebuild.took_seconds);
+        let rebuild = took
+            .zip(model.rebuild_s)
+            .map(|(took, predicted)| [model::seconds(took), model::seconds(predicted), off(predicted, took)]);
+        let rebuild = rebuild.unwrap_or_default().into_iter().filter(|_| rebuilt);
+        columns.row(run.values.iter().cloned().chain(cells).chain(rebuild));
     }
     columns.text()
         + &model::remarks(shown.runs.iter().filter_map(|run| Some((&*run.values, run.shown.model.as_ref()?))))

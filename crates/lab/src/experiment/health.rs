@@ -83,6 +83,27 @@ impl HealthSettings {
     }
 }
 
+/// The slot whose drive dies and is rebuilt at once: on a replacement or spare or, if it goes
+/// `into_room`, into spare room. `None` if that is not all that happens after the beginning.
+pub(super) fn rebuilt_slot(health: &[HealthSettings], into_room: bool) -> Option<Slot> {
+    let of_first = |health: &&HealthSettings| health.array.unwrap_or(0) == 0;
+    let mut later = health.iter().filter(|health| health.dead_at_once().is_none());
+    if later.clone().any(|health| !of_first(&health)) {
+        return None;
+    }
+    let dies = later.next()?;
+    let slot = dies.die?;
+    let is_replacement = |next: &HealthSettings| {
+        next.at == dies.at && (next.spare == Some(true) || next.replace == Some(slot))
+    };
+    let is_all = match (later.next(), into_room) {
+        (None, into_room) => into_room,
+        (Some(next), false) => is_replacement(next) && later.next().is_none(),
+        (Some(_), true) => false,
+    };
+    is_all.then(|| Slot::new(slot))
+}
+
 /// The events and rebuilds of a run, and what rivals have counted.
 #[derive(Clone, Debug, Default)]
 pub struct Happened {

@@ -13,13 +13,11 @@ use super::refused::{Unmodelled, geometry};
 use super::stages::Stages;
 use crate::experiment::prepared::Prepared;
 
-/// What a request causes in the background.
+/// What a request causes in the background, in an array whose members are all there.
 pub(super) fn later(prepared: &Prepared, stages: &Stages) -> Result<Later, Unmodelled> {
     let layout = geometry(prepared).layout();
     let (part, blocks) = stages.written;
-    // While members are missing, parity is updated in place (a journal is not modelled then).
-    let is_logged = part > 0.0 && prepared.dead().is_empty();
-    let Some(logs) = layout.logs().filter(|_| is_logged) else { return Ok(Later::default()) };
+    let Some(logs) = layout.logs().filter(|_| part > 0.0) else { return Ok(Later::default()) };
     let shape = logs.shape();
     let mechanics = prepared.description.mechanics(Angle::default())?;
     // A log record is as long as the write, but at most a stripe unit.

@@ -6,28 +6,30 @@
 //! [`parlour_model::fork_join`]), with service times from the drive ([`parlour_model::service`]).
 //! The background work of parity logging comes in bursts (`logs`; [`parlour_model::bursts`]).
 //! Entries of a journal are delays of writes and other accesses of the disks (`journal`;
-//! [`parlour_model::journal`]).
+//! [`parlour_model::journal`]). While a member is rebuilt, hosts and rebuild are two loads on the
+//! same disks, and each is what the other leaves it (`rebuilding`; [`parlour_model::rebuild`]).
 
 mod clock;
 mod journal;
 mod logs;
+mod rebuilding;
 mod refused;
 mod stage;
 mod stages;
+mod state;
 
-use parlour_model::bursts::{Choosing, Later, Population};
-use parlour_model::fork_join::{Measures, Network, Phase};
+use parlour_array::NotWhole;
+use parlour_model::fork_join::Measures;
 use parlour_units::Duration;
-use parlour_workload::delay::Delay;
-use parlour_workload::source::Load;
+use parlour_workload::random::Random;
 use serde::Serialize;
 
 use super::prepared::Prepared;
 pub use clock::Clocks;
-use journal::Journal;
+use rebuilding::Rebuilding;
 pub use refused::Unmodelled;
 pub use stage::AccessTime;
-use stages::{Queues, Stages, Timed};
+use state::{Asked, State};
 
 /// The prediction of closed forms for a run. The names are those of
 /// [`Figures`](crate::figures::Figures).
@@ -47,6 +49,8 @@ pub struct Prediction {
     pub utilization: f64,
     /// The mean components of a host access's time, without queueing.
     pub access_ms: AccessTime,
+    /// The time of the rebuild, in seconds, if the run lasts until a member is rebuilt.
+    pub rebuild_s: Option<f64>,
     /// The assumptions of the prediction.
     pub assumed: Vec<&'static str>,
 }
@@ -58,123 +62,38 @@ impl Prepared {
     /// The closed forms do not apply to this run. The error says why.
     pub fn predict(&self, clocks: &mut Clocks) -> Result<Prediction, Unmodelled> {
         refused::check(self)?;
-        let mut random = parlour_workload::random::Random::new(self.seed);
+        let mut random = Random::new(self.seed);
         let mut sources = self.sources(None, &mut random)?;
-        let source = &mut sources[0];
-        let load = source.load();
-        let stages = Stages::sample(self, source, &mut random)?;
+        let mut asked = Asked { source: &mut sources[0], random };
         let mut clock = clocks.of(self)?;
+        if let Some(rebuilding) = Rebuilding::of(self)? {
+            return rebuilding.predict(self, &mut asked, &mut clock);
+        }
         let dead = self.dead();
-        let queues = stages.queues(&dead);
-        let timed = stages.timed(queues, &mut clock)?;
-        let journal = Journal::of(self, &stages, &mut clock)?;
-        let later = logs::later(self, &stages)?;
-        let members = u32::from(refused::geometry(self).members());
-        let left = members - dead.len() as u32;
-        let disks = queues.count;
-        let found = match (load, &journal) {
-            (Load::Closed { processes, think }, Some(journal)) => {
-                let who = (processes, milliseconds(think.mean()));
-                journal.closed(disks, (&timed, &stages), later, who)?
-            }
-            (Load::Open { .. }, Some(_)) => {
-                let what = "entries of a journal are modelled for processes that wait for their answers";
-                return Err(Unmodelled::Key { key: "workload.rate", what });
-            }
-            (Load::Closed { processes, think }, None) => closed(disks, &timed, later, processes, think)?,
-            (Load::Open { gap }, None) => open(disks, &timed, later, gap)?,
-            (Load::Recorded { .. }, _) => return Err(Unmodelled::Recorded),
-        };
-        Ok(Prediction {
+        let not_whole = NotWhole { failed: &dead, rebuilding: &[] };
+        let state = State::of(self, &mut asked, &mut clock, not_whole)?;
+        let found = state.under(asked.source.load(), &[])?;
+        Ok(state.prediction(self, found))
+    }
+}
+
+impl State {
+    /// The prediction for an array in this state, which has these means.
+    fn prediction(&self, prepared: &Prepared, found: Measures) -> Prediction {
+        let members = u32::from(refused::geometry(prepared).members());
+        let left = members - self.dead;
+        Prediction {
             throughput: found.throughput,
             throughput_per_member: found.throughput / f64::from(members),
-            mb_per_second: found.throughput * stages.bytes / 1e6,
+            mb_per_second: found.throughput * self.stages.bytes / 1e6,
             response_ms: found.response,
             under_way: found.queue,
             utilization: found.utilization.min(1.0) * f64::from(left) / f64::from(members),
-            access_ms: timed.access_time(),
-            assumed: self.assumed(&stages, queues),
-        })
+            access_ms: self.timed.access_time(),
+            rebuild_s: None,
+            assumed: self.assumed(prepared),
+        }
     }
-
-    fn assumed(&self, stages: &Stages, queues: Queues) -> Vec<&'static str> {
-        let several = stages.most_siblings() > queues.in_step;
-        let all = [
-            (self.synchronized && several, "the platters of a request's disks are not in step"),
-            (
-                refused::geometry(self).keeps_copies() && stages.reads,
-                "any copy is read, however busy its disk",
-            ),
-            (self.tuning.bitmap && stages.writes, "the write-intent bitmap is never written"),
-            (stages.joined, "accesses of a request to one disk are one"),
-            (!self.health.is_empty(), "the members that are left are equally loaded"),
-        ];
-        all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect()
-    }
-}
-
-/// Means of an array under a closed load. What requests cause later is proportional to the
-/// throughput, which it lowers.
-fn closed(
-    disks: u32,
-    timed: &Timed,
-    later: Later,
-    processes: u32,
-    think: Delay,
-) -> Result<Measures, Unmodelled> {
-    let think = milliseconds(think.mean());
-    let (mut found, mut throughput) = (Measures::default(), None);
-    for _ in 0..ROUNDS {
-        let rate: f64 = throughput.unwrap_or(0.0) / 1e3;
-        let cycle = f64::from(processes) / rate.max(f64::MIN_POSITIVE);
-        let service = timed.disk_time() / timed.accesses();
-        let needed = timed.needed();
-        let felt = later.felt(Population {
-            rate,
-            disks: disks.into(),
-            needed,
-            cycle,
-            service,
-            choosing: Choosing::default(),
-        });
-        let network = Network::of(disks, timed.phases.clone(), think)?.partly_served().beside(felt.beside);
-        found = network.with(processes)?;
-        found.throughput *= 1.0 - felt.still;
-        found.utilization = found.utilization * (1.0 - felt.still) + felt.busy;
-        throughput = Some(throughput.map_or(found.throughput, |old| f64::midpoint(old, found.throughput)));
-    }
-    let throughput = throughput.unwrap_or_default();
-    let response = f64::from(processes) / throughput * 1e3 - think;
-    Ok(Measures { throughput, response, queue: response * throughput / 1e3, ..found })
-}
-
-/// The number of rounds: each moves half way.
-const ROUNDS: usize = 30;
-
-/// Means of an array under Poisson arrivals; each disk is a queue of its own (M/G/1, Pollaczek and
-/// Khinchine).
-fn open(disks: u32, timed: &Timed, later: Later, gap: Delay) -> Result<Measures, Unmodelled> {
-    let Delay::Exponential(gap) = gap else { return Err(Unmodelled::Arrivals) };
-    let rate = 1.0 / milliseconds(gap);
-    let accesses = timed.accesses();
-    let square = |phase: &Phase| {
-        let weight = phase.visits * f64::from(phase.siblings) / accesses;
-        weight * (phase.service * phase.service + phase.deviation * phase.deviation)
-    };
-    let squares: f64 = timed.phases.iter().map(square).sum();
-    let behind = rate * later.time() / f64::from(disks);
-    let own = rate * timed.disk_time() / f64::from(disks);
-    let utilization = own + behind;
-    if utilization >= 1.0 {
-        return Err(Unmodelled::Unstable(utilization));
-    }
-    let each_disk = rate * accesses / f64::from(disks);
-    let squares = each_disk * squares + rate * later.squares() / f64::from(disks);
-    let wait = squares / (2.0 * (1.0 - utilization));
-    let response: f64 = timed.phases.iter().map(|phase| phase.visits * (phase.last + wait)).sum();
-    let throughput = rate * 1e3;
-    let (queue, at_disk) = (response * rate, utilization + each_disk * wait);
-    Ok(Measures { processes: 0, response, throughput, queue, at_disk, utilization })
 }
 
 fn milliseconds(time: Duration) -> f64 {

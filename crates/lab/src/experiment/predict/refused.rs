@@ -4,10 +4,12 @@ use parlour_array::{ExplainError, Geometry};
 use parlour_drive::description::DescriptionError;
 use parlour_drive::queue::Discipline;
 use parlour_model::fork_join::NetworkError;
+use parlour_model::order::DistributionError;
 use parlour_model::service::ServiceError;
 use parlour_model::utilization::Refused;
 
 use crate::experiment::control::Control;
+use crate::experiment::health::rebuilt_slot;
 use crate::experiment::prepared::Prepared;
 use crate::experiment::workload::{DuringName, PlaceSetting, WorkloadError};
 
@@ -46,6 +48,9 @@ pub enum Unmodelled {
     /// The network of queues cannot be solved.
     #[error(transparent)]
     Network(#[from] NetworkError),
+    /// The time of a rebuild cannot be computed.
+    #[error("health: {0}")]
+    Times(DistributionError),
     /// The parity logs cannot be modelled.
     #[error("log: {0}")]
     Logs(#[from] Refused),
@@ -54,6 +59,12 @@ pub enum Unmodelled {
 /// The geometry of a run that was [checked](check).
 pub(super) fn geometry(prepared: &Prepared) -> &Geometry {
     prepared.geometry().expect("rivals have no geometry, and are refused")
+}
+
+/// Whether the run lasts until a member is rebuilt, and nothing else happens.
+fn is_rebuilt(prepared: &Prepared, geometry: &Geometry) -> bool {
+    let into_room = geometry.layout().spares() > 0;
+    prepared.until_rebuilt && rebuilt_slot(&prepared.health, into_room).is_some()
 }
 
 /// Checks that the closed forms model all settings of the file.
@@ -76,9 +87,9 @@ pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
             "what is found by running again and again is not modelled",
         ),
         (
-            prepared.dead().len() < prepared.health.len(),
+            prepared.dead().len() < prepared.health.len() && !is_rebuilt(prepared, geometry),
             "health",
-            "only members that have died in the beginning are modelled",
+            "only members that have died in the beginning are modelled, and one that is rebuilt until the end",
         ),
         (
             !prepared.health.is_empty() && geometry.is_journaled(),

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use parlour_array::{Action, ExplainedOperation, RequestAccesses, accesses};
+use parlour_array::{Action, ExplainedOperation, NotWhole, RequestAccesses, accesses};
 use parlour_model::fork_join::Phase;
+use parlour_model::rebuild::Time;
 use parlour_units::{Sector, Sectors, Slot};
 use parlour_workload::random::Random;
 use parlour_workload::source::{Pattern as Asked, Source};
@@ -46,27 +47,17 @@ impl Stages {
         prepared: &Prepared,
         source: &mut Source,
         random: &mut Random,
+        not_whole: NotWhole<'_>,
     ) -> Result<Stages, Unmodelled> {
         if !matches!(source.pattern(), Asked::Stream(_)) {
             let what = "only requests that are drawn one by one are modelled";
             return Err(Unmodelled::Key { key: "workload", what });
         }
-        let mut stages = Stages {
-            visits: BTreeMap::new(),
-            bytes: 0.0,
-            written: (0.0, 0.0),
-            reads: false,
-            writes: false,
-            recorded: (0.0, 0.0),
-            staged: 0.0,
-            joined: false,
-            taken_part: vec![0; usize::from(geometry(prepared).members())],
-            looked_at: 0,
-        };
+        let mut stages = Stages::none(prepared);
         for _ in 0..SAMPLE {
             let task = source.begin(0, random).expect("nothing is replayed");
             if let Some(ask) = task.and_then(|mut task| task.next_ask()) {
-                stages.add(prepared, ask)?;
+                stages.add(prepared, ask, not_whole)?;
             }
         }
         for (part, blocks) in [&mut stages.written, &mut stages.recorded] {
@@ -100,7 +91,27 @@ impl Stages {
         }
     }
 
-    fn add(&mut self, prepared: &Prepared, Ask { kind, at, length }: Ask) -> Result<(), Unmodelled> {
+    fn none(prepared: &Prepared) -> Stages {
+        Stages {
+            visits: BTreeMap::new(),
+            bytes: 0.0,
+            written: (0.0, 0.0),
+            reads: false,
+            writes: false,
+            recorded: (0.0, 0.0),
+            staged: 0.0,
+            joined: false,
+            taken_part: vec![0; usize::from(geometry(prepared).members())],
+            looked_at: 0,
+        }
+    }
+
+    fn add(
+        &mut self,
+        prepared: &Prepared,
+        Ask { kind, at, length }: Ask,
+        not_whole: NotWhole<'_>,
+    ) -> Result<(), Unmodelled> {
         let part = 1.0 / f64::from(SAMPLE);
         let operation = match kind {
             Kind::Write => ExplainedOperation::Write,
@@ -116,7 +127,7 @@ impl Stages {
         }
         let how = (&prepared.tuning, prepared.simulated);
         let RequestAccesses { plans, is_staged } =
-            accesses(geometry(prepared), how, operation, (at, length), &prepared.dead())?;
+            accesses(geometry(prepared), how, operation, (at, length), not_whole)?;
         let phases = plans.iter().map(|plan| plan.phases.len()).max().unwrap_or(0);
         let recorded = plans.iter().filter_map(|plan| plan.recorded);
         let records = recorded.fold(None, |sum, length| Some(sum.unwrap_or(0.0) + length.get() as f64));
@@ -219,6 +230,18 @@ impl Timed {
     /// The disk time of a request in milliseconds, summed over all disks.
     pub(super) fn disk_time(&self) -> f64 {
         self.phases.iter().map(|phase| phase.visits * f64::from(phase.siblings) * phase.service).sum()
+    }
+
+    /// The time of an access.
+    pub(super) fn access(&self) -> Time {
+        let all = self.accesses().max(f64::MIN_POSITIVE);
+        let weighted = |value: fn(&Phase) -> f64| {
+            let of = |phase: &Phase| phase.visits * f64::from(phase.siblings) * value(phase);
+            self.phases.iter().map(of).sum::<f64>() / all
+        };
+        let mean = weighted(|phase| phase.service);
+        let squares = weighted(|phase| phase.service.powi(2) + phase.deviation.powi(2));
+        Time { mean, deviation: (squares - mean * mean).max(0.0).sqrt() }
     }
 
     /// The mean components of an access's time.

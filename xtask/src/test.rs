@@ -36,7 +36,8 @@ pub(crate) enum TestError {
 
 /// Tests that mostly wait: for other programs, for disks, for processes that are killed. They need
 /// little processor time.
-const WAITING: [&str; 6] = ["clients", "filesystem", "hanging", "killed", "serving", "two_servers"];
+const WAITING: [&str; 8] =
+    ["clients", "filesystem", "hanging", "killed", "page", "report", "serving", "two_servers"];
 
 /// Tests that boot the lab's kernel. They mostly wait as well, but the kernel has to be built
 /// first.
@@ -153,22 +154,14 @@ struct Target {
 /// a code and layouts that only tests have are built with them.
 fn tests_of_tests(copy: &Path) -> Command {
     let tests = [
-        "away",
         "choices",
-        "clones",
-        "commit_log",
         "corpus",
         "corpus_in_memory",
-        "damaged",
         "durability",
-        "excluded",
-        "journal",
+        "faults",
         "layouts",
         "planted",
         "planted_exhaustive",
-        "starved",
-        "unreadable",
-        "whole_stripes",
     ];
     // The command names the whole workspace. With fewer packages, cargo would choose other features
     // for common dependencies, and build them again.

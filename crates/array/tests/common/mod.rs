@@ -414,9 +414,18 @@ pub fn candidate(disk: &Disk, index: usize) -> Candidate {
     }
 }
 
+/// Held by a test that plants bugs: they affect the whole process, so one plants them at a time.
+#[cfg(feature = "planted-bugs")]
+#[allow(clippy::disallowed_types, reason = "the array has no threads, its tests do")]
+pub fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static PLANTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    PLANTING.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// Plants each of the bugs, in the whole process, and checks that one of the tests fails.
 #[cfg(feature = "planted-bugs")]
 pub fn find_each(bugs: &[parlour_array::Bug], tests: &[fn()]) {
+    let _alone = alone();
     let mut missed: Vec<parlour_array::Bug> = Vec::new();
     for bug in bugs {
         parlour_array::plant(Some(*bug));

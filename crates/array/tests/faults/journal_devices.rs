@@ -2,9 +2,7 @@
 //! and at any time: what was acknowledged stays, or the opening says that it may be lost.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{Disk, Random, SEED, Setup, World, payload};
+use crate::common::{Disk, Random, SEED, Setup, World, payload};
 use parlour_array::organization::Consistency;
 use parlour_array::{
     Action, AdminError, AssemblyError, CommitPart, CreationError, Effect, Event, Fault, Geometry,

@@ -3,10 +3,10 @@
 use parlour_array::{Action, Event, Geometry, Repair};
 use parlour_units::{Sectors, Stripe, Unit};
 
+use super::cuts::cut_everywhere;
+use super::scene::{STRIPE, Scene, Unreadable, setups};
+use super::stutter::stutter_everywhere;
 use crate::common::{Disk, Random, World, payload};
-use crate::cuts::cut_everywhere;
-use crate::scene::{STRIPE, Scene, Unreadable, setups};
-use crate::stutter::stutter_everywhere;
 
 /// The replaced member holds data, or parity, of the stripe.
 fn scenes() -> impl Iterator<Item = Scene> {

@@ -2,8 +2,6 @@
 //! rebuilt.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-#[path = "../common/mod.rs"]
-mod common;
 #[cfg(feature = "planted-bugs")]
 mod planted;
 #[cfg(not(feature = "planted-bugs"))]

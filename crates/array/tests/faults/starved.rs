@@ -2,9 +2,7 @@
 //! only the service of the array suffers.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{Random, SEED, Setup, World, payload};
+use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{Code, Consistency};
 use parlour_array::{Action, Class, Event, LargeWrite, Mode, Operation, Repair, RequestError};
 use parlour_units::{Region, Slot};

@@ -1,7 +1,7 @@
 //! Writes to lost blocks, with a power cut at every point.
 
+use super::scene::{STRIPE, Scene, setups};
 use crate::common::{Random, Setup, payload};
-use crate::scene::{STRIPE, Scene, setups};
 
 /// The number of different orders of effects.
 const ORDERS: u64 = 4;

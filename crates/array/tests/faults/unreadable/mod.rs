@@ -2,8 +2,6 @@
 //! affected, and a new write to such a block ends the error.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod cuts;
 #[cfg(feature = "planted-bugs")]
 mod planted;

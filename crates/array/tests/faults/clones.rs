@@ -3,9 +3,7 @@
 //! older, and it is not believed.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{Disk, Random, SEED, Setup, World, payload};
+use crate::common::{Disk, Random, SEED, Setup, World, payload};
 use parlour_array::{AssemblyError, Event, FailureCause};
 use parlour_units::Slot;
 

@@ -3,11 +3,9 @@
 //! them, a member that fails under an entry, a replaced one, and the loss of one of each group.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Random, SEED, Setup, World, payload};
+use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::Consistency;
 use parlour_array::{Action, Event, Operation, Repair};
 use parlour_units::{Region, Sectors, Slot};

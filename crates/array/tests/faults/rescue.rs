@@ -1,9 +1,7 @@
 //! Arrays with too many members missing, opened to be read only: what is left can be read, what is
 //! lost reads as errors and is listed.
 
-mod common;
-
-use common::{Random, SEED, Setup, World, payload};
+use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{LayoutChoice, Organization};
 use parlour_array::{AssemblyError, RequestError};
 use parlour_units::Stripe;

@@ -3,11 +3,9 @@
 //! regression test for one defect.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Random, SEED, Setup, World, payload};
+use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::{Action, Class, Event, Operation, Repair, RequestError};
 use parlour_units::{Region, Sector, Sectors, Slot};
 

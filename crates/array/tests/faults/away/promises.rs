@@ -3,10 +3,10 @@
 use parlour_array::organization::{Code, Consistency};
 use parlour_array::{Fault, Mode, Operation, Outcome};
 
-use crate::common::{Random, SEED, Setup, World, payload};
-use crate::scene::{
+use super::scene::{
     PLACE, check, come_back, come_back_from, fail, fill, may_return, resync_meanwhile, settle_whole, setups,
 };
+use crate::common::{Random, SEED, Setup, World, payload};
 
 #[test]
 fn only_what_was_missed_is_rebuilt_on_a_member_that_comes_back() {

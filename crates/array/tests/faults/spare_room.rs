@@ -1,9 +1,7 @@
 //! Distributed spares: a failed member's units are rebuilt into spare places on the others, come
 //! home to the member that takes its slot, and are there at any time.
 
-mod common;
-
-use common::{Random, SEED, Setup, World, payload};
+use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{AdminError, Event, LogCreation, MemberInfo, Operation, Repair};
 use parlour_units::{Sectors, Slot};
@@ -112,7 +110,7 @@ impl Used {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn when_a_failed_member_is_in_spare_room_as_many_may_fail_as_before() {
     for setup in setups() {
         let mut used = Used::new(&setup, SEED);
@@ -130,7 +128,7 @@ fn when_a_failed_member_is_in_spare_room_as_many_may_fail_as_before() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn any_two_members_may_fail_after_a_third_that_is_in_spare_room() {
     let [bitmap, ..] = setups();
     for first in 0..8 {
@@ -146,7 +144,7 @@ fn any_two_members_may_fail_after_a_third_that_is_in_spare_room() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_replacement_gets_its_units_back_and_the_room_is_free_again() {
     for setup in setups() {
         let mut used = Used::new(&setup, SEED);
@@ -165,7 +163,7 @@ fn a_replacement_gets_its_units_back_and_the_room_is_free_again() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_replacement_that_fails_on_its_way_costs_nothing() {
     for setup in setups() {
         let mut used = Used::new(&setup, SEED);
@@ -183,7 +181,7 @@ fn a_replacement_that_fails_on_its_way_costs_nothing() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn members_that_fail_during_a_move_and_on_the_way_home_are_rebuilt_with_what_they_had_to_hold() {
     for setup in setups() {
         let mut used = Used::new(&setup, SEED);
@@ -212,7 +210,7 @@ fn members_that_fail_during_a_move_and_on_the_way_home_are_rebuilt_with_what_the
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_move_goes_on_after_a_restart_and_after_a_crash() {
     for setup in setups() {
         // (A crash beside a lost member costs data here, unless there is a journal.)
@@ -234,7 +232,7 @@ fn a_move_goes_on_after_a_restart_and_after_a_crash() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_way_home_goes_on_after_a_restart_and_begins_anew_after_a_crash() {
     for setup in setups() {
         for crashes in [false, true] {
@@ -256,7 +254,7 @@ fn a_way_home_goes_on_after_a_restart_and_begins_anew_after_a_crash() {
 }
 
 /// Members fail, are replaced, return to what they were, in any order, with crashes between.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn no_order_of_failures_moves_replacements_and_crashes_loses_anything() {
     for (setup, seed) in setups().iter().flat_map(|setup| (0..40).map(move |seed| (setup, seed))) {
         let mut used = Used::new(setup, seed);
@@ -284,7 +282,7 @@ fn no_order_of_failures_moves_replacements_and_crashes_loses_anything() {
 }
 
 /// All that hosts have flushed is there, whatever of the move itself was not.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_crash_at_any_point_of_a_move_and_of_the_way_home_costs_nothing() {
     for (setup, seed) in setups().iter().skip(1).flat_map(|setup| (0..30).map(move |seed| (setup, seed))) {
         let mut used = Used::new(setup, seed);
@@ -314,7 +312,7 @@ fn a_crash_at_any_point_of_a_move_and_of_the_way_home_costs_nothing() {
 
 /// What a unit that was written last holds after a crash may be old or new, and it must be one of
 /// the two in both of its places.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_is_read_after_a_crash_on_the_way_home_is_in_spare_room_too() {
     for (setup, seed) in setups().iter().flat_map(|setup| (0..20).map(move |seed| (setup, seed))) {
         let mut used = Used::new(setup, seed);
@@ -338,7 +336,7 @@ fn what_is_read_after_a_crash_on_the_way_home_is_in_spare_room_too() {
 }
 
 /// The room of one member is taken for another as soon as it is free: a crash just then finds both.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_crash_when_spare_room_changes_hands_costs_nothing() {
     for seed in 0..60 {
         let [_, journal, _] = setups();
@@ -368,7 +366,7 @@ fn come_back(world: &mut World, slot: u16, disk: usize) {
     world.drain();
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_member_that_returns_gets_what_was_moved_to_it_while_it_was_away() {
     for setup in setups() {
         let mut used = Used::new(&setup, SEED);
@@ -389,7 +387,7 @@ fn a_member_that_returns_gets_what_was_moved_to_it_while_it_was_away() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_member_that_was_moved_and_returns_gets_what_it_missed() {
     for setup in setups() {
         let mut used = Used::new(&setup, SEED);
@@ -405,7 +403,7 @@ fn a_member_that_was_moved_and_returns_gets_what_it_missed() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_spare_takes_the_slot_first_whose_units_are_nowhere() {
     let [bitmap, ..] = setups();
     let mut used = Used::new(&bitmap, SEED);
@@ -419,7 +417,7 @@ fn a_spare_takes_the_slot_first_whose_units_are_nowhere() {
     used.all_fits();
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_spare_that_comes_during_a_move_waits_for_its_end() {
     let [bitmap, ..] = setups();
     let mut used = Used::new(&bitmap, SEED);
@@ -436,7 +434,7 @@ fn a_spare_that_comes_during_a_move_waits_for_its_end() {
 
 /// Regression test. A flush of a member failed that had to be kept: what was moved to it counted,
 /// after later flushes of it that succeeded.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_is_moved_to_a_member_that_could_not_flush_does_not_count() {
     let [_, journal, _] = setups();
     let mut used = Used::new(&journal, SEED);

@@ -1,9 +1,7 @@
 //! Parity with several check units: any so many members may be lost at once, and a unit that cannot
 //! be read is computed from all that is left.
 
-mod common;
-
-use common::{Random, SEED, Setup, World, payload};
+use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Action, AdminError, Located, LogCreation, Operation, Repair, RequestError};
 use parlour_units::{Region, Sectors, Slot, Stripe, Unit};
@@ -101,7 +99,7 @@ fn lose_and_rebuild(setup: &Setup, set: &[u16]) {
     all_fits(&mut world, &content);
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn any_set_of_as_many_members_as_may_be_lost_is_lost_and_rebuilt() {
     for setup in setups() {
         for set in sets(setup.members, setup.geometry().fault_tolerance()) {
@@ -110,7 +108,7 @@ fn any_set_of_as_many_members_as_may_be_lost_is_lost_and_rebuilt() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn members_that_are_lost_with_a_crash_are_done_without() {
     let journal = setups().into_iter().filter(|setup| setup.consistency == Consistency::Journal);
     for setup in journal {
@@ -126,7 +124,7 @@ fn members_that_are_lost_with_a_crash_are_done_without() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn units_that_cannot_be_read_are_computed_from_all_that_is_left() {
     for setup in setups() {
         let width = setup.geometry().layout().width();
@@ -145,7 +143,7 @@ fn units_that_cannot_be_read_are_computed_from_all_that_is_left() {
 }
 
 /// Beside a member that is lost, the first copies of all logs cannot be read.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_log_that_cannot_be_read_is_read_from_its_other_copy() {
     let logged = setups().into_iter().filter(|setup| setup.geometry().layout().logs().is_some());
     for setup in logged {
@@ -192,7 +190,7 @@ fn unreadable_sectors(world: &mut World) -> Vec<u64> {
 
 /// Members beyond what is survived, and sectors that a rebuild passed over: what is listed is what
 /// reads as errors.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn what_is_listed_as_lost_is_what_cannot_be_read() {
     let declustered = Setup {
         width: Some(4),
@@ -232,7 +230,7 @@ fn what_is_listed_as_lost_is_what_cannot_be_read() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn one_unit_more_costs_only_its_blocks() {
     let setup = Setup::named("raid6", 6);
     let (mut world, content) = written(&setup, &mut Random(SEED));
@@ -258,7 +256,7 @@ fn rot(world: &mut World, setup: &Setup, unit: u16) -> u16 {
     slot
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_scrub_names_the_unit_without_which_all_others_fit() {
     for setup in setups() {
         let width = setup.geometry().layout().width();
@@ -272,7 +270,7 @@ fn a_scrub_names_the_unit_without_which_all_others_fit() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_scrub_names_no_unit_if_several_are_wrong() {
     let setup = Setup { checks: 3, ..Setup::named("raid5", 7) };
     for units in sets(7, 2) {
@@ -289,7 +287,7 @@ fn a_scrub_names_no_unit_if_several_are_wrong() {
 }
 
 /// Regression test. What had been computed from a wrong unit fitted it, and another was accused.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_scrub_names_no_unit_where_another_had_to_be_computed() {
     let setup = Setup::named("raid6", 6);
     let (mut world, _) = written(&setup, &mut Random(SEED));
@@ -301,7 +299,7 @@ fn a_scrub_names_no_unit_where_another_had_to_be_computed() {
 }
 
 /// Regression test. The member of the first unit was excluded, whichever did not keep its repair.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_repair_of_two_units_blames_the_member_that_does_not_keep_what_is_written() {
     let setup = Setup::named("raid6", 6);
     for (liar, other) in [(0, 1), (1, 0)] {
@@ -319,7 +317,7 @@ fn a_repair_of_two_units_blames_the_member_that_does_not_keep_what_is_written() 
 }
 
 /// Regression test. The second unit was taken for repaired, though its member had not kept it.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_repair_of_two_units_that_neither_member_keeps_excludes_both() {
     let setup = Setup { checks: 3, ..Setup::named("raid6", 6) };
     let (mut world, content) = written(&setup, &mut Random(SEED));
@@ -333,7 +331,7 @@ fn a_repair_of_two_units_that_neither_member_keeps_excludes_both() {
 }
 
 /// Regression test. P, which says what a lost unit holds, was computed from Q, which did not fit.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_check_unit_that_stands_in_for_lost_data_is_not_computed_from_one_that_may_not_fit() {
     let setup = Setup::named("raid6", 6);
     let (mut world, _) = written(&setup, &mut Random(SEED));
@@ -367,7 +365,7 @@ fn a_check_unit_that_stands_in_for_lost_data_is_not_computed_from_one_that_may_n
 
 /// Regression test. Two members were rebuilt, and the entry that was to protect them went to the
 /// journal devices, of which there were none: the rebuilds never ended.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn an_entry_does_not_go_to_journal_devices_of_which_there_are_none() {
     let raid6 = Setup { consistency: Consistency::Journal, ..Setup::named("raid6", 5) };
     let log = LogCreation { journal_slots: Some(2), journal_copies: Some(1), ..raid6.log };
@@ -399,7 +397,7 @@ fn in_domains() -> [Setup; 3] {
     [bitmap, journal.clone(), Setup { log, ..journal }]
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_failure_domain_is_lost_as_a_whole_and_rebuilt() {
     for setup in in_domains() {
         for domain in 0..3 {
@@ -409,7 +407,7 @@ fn a_failure_domain_is_lost_as_a_whole_and_rebuilt() {
     }
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_failure_domain_that_is_lost_with_a_crash_is_done_without() {
     for setup in in_domains().into_iter().filter(|setup| setup.consistency == Consistency::Journal) {
         for domain in 0..3 {
@@ -432,7 +430,7 @@ fn beyond_the_tolerance(setup: &Setup) -> (World, Vec<u8>) {
     (world, content)
 }
 
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn of_an_array_that_lost_more_than_it_survives_stripes_that_lost_less_are_read() {
     let setup = declustered();
     let (mut world, content) = beyond_the_tolerance(&setup);
@@ -463,7 +461,7 @@ fn of_an_array_that_lost_more_than_it_survives_stripes_that_lost_less_are_read()
 }
 
 /// Regression test. The repair of a unit met a member that was kept, and all was called lost.
-#[test]
+#[cfg_attr(not(feature = "planted-bugs"), test)]
 fn a_sector_is_repaired_beside_a_member_that_fails_and_is_kept() {
     let setup = declustered();
     let (mut world, content) = beyond_the_tolerance(&setup);

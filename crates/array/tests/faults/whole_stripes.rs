@@ -3,11 +3,9 @@
 //! and nothing else.
 #![expect(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Random, SEED, Setup, World, payload};
+use crate::common::{Random, SEED, Setup, World, payload};
 use parlour_array::{Action, Event, Geometry, Identity, Operation, Repair, RequestError};
 use parlour_units::{Region, Sectors, Slot, Stripe, Unit};
 

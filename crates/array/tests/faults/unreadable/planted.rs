@@ -2,11 +2,13 @@
 
 use parlour_array::{Bug, plant};
 
-use crate::cuts::cut_everywhere;
-use crate::stutter::stutter_everywhere;
+use super::cuts::cut_everywhere;
+use super::stutter::stutter_everywhere;
+use crate::common::alone;
 
 #[test]
 fn every_bug_of_the_list_is_found() {
+    let _alone = alone();
     let of_lists = Bug::OF_LISTS.map(|bug| (bug, cut_everywhere as fn() -> Option<String>));
     let of_stutters = Bug::OF_STUTTERS.map(|bug| (bug, stutter_everywhere as fn() -> Option<String>));
     for (bug, search) in of_lists.into_iter().chain(of_stutters) {

@@ -1,8 +1,7 @@
 //! Compares the results of the controllers with theory.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod station;
-
+use crate::station::{MS, near, reads, station};
 use parlour_sim::control::{ControlError, Limit, keep_quantile, reach_throughput};
 use parlour_sim::report::Report;
 use parlour_sim::run::{Measure, RunError, run};
@@ -10,7 +9,6 @@ use parlour_units::Duration;
 use parlour_workload::delay::Delay;
 use parlour_workload::random::Random;
 use parlour_workload::source::Load;
-use station::{MS, near, reads, station};
 
 /// A number of processes on a drive with exponential service times of 10 ms, and with `units`
 /// servers.

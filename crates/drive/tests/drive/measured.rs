@@ -20,7 +20,7 @@ fn distance(name: &str, trace: &str) -> f64 {
 /// The distance of DiskSim 4.0 is 0.090 ms.
 #[test]
 fn the_hp_c2247a_is_as_near_as_disksim() {
-    let distance = distance("hp-c2247a", include_str!("../../../drives/traces/hp-c2247a.trace"));
+    let distance = distance("hp-c2247a", include_str!("../../../../drives/traces/hp-c2247a.trace"));
     assert!(distance < 1.5 * 0.090, "{distance} ms");
 }
 
@@ -28,6 +28,6 @@ fn the_hp_c2247a_is_as_near_as_disksim() {
 #[test]
 fn the_seagate_cheetah_9lp_is_as_near_as_disksim() {
     let distance =
-        distance("seagate-cheetah-9lp", include_str!("../../../drives/traces/seagate-cheetah-9lp.trace"));
+        distance("seagate-cheetah-9lp", include_str!("../../../../drives/traces/seagate-cheetah-9lp.trace"));
     assert!(distance < 1.5 * 0.107, "{distance} ms");
 }

@@ -1,18 +1,15 @@
 //! Tests of the commands on models of drives.
 
-mod common;
-mod tools;
-
-use common::Workbench;
+use crate::common::Workbench;
+use crate::tools::json;
 use serde_json::Value;
-use tools::json;
 
 fn keys(answer: &Value) -> Vec<String> {
     answer.as_object().expect("an object").keys().cloned().collect()
 }
 
 fn documented(keys: &[String]) {
-    let page = include_str!("../../../docs/json.md");
+    let page = include_str!("../../../../docs/json.md");
     for key in keys {
         assert!(page.contains(&format!("`{key}`")), "{key} is not in docs/json.md");
     }

@@ -2,9 +2,7 @@
 //! a fresh array like recordings of the engine, give the same answers.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{LENGTH, MS, closed, drive, geometry, new, settle};
+use crate::common::{LENGTH, MS, closed, drive, geometry, new, settle};
 use parlour_array::Repair;
 use parlour_array::organization::{Code, NAMED, Organization};
 use parlour_array::record::{Entry, FirstDifference, Recording, replay};

@@ -1,9 +1,7 @@
 //! Tests of arrays that fail, are rebuilt, scrubbed and stopped, in simulated time.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{FAR, LENGTH, MS, READ, WRITE, array, ask, closed, drive, geometry};
+use crate::common::{FAR, LENGTH, MS, READ, WRITE, array, ask, closed, drive, geometry};
 use parlour_array::{AdminError, Event, FailureCause, Repair, RequestError};
 use parlour_sim::health::{Deed, HealthError, Rebuild, What};
 use parlour_sim::opening;
@@ -135,7 +133,7 @@ fn an_array_that_is_stopped_is_opened_as_it_was() {
     for organization in ["raid5", "parity-logging", "raid10"] {
         let drives = (0..6).map(|_| drive("ibm-0661")).collect();
         let geometry = geometry(organization, 6, LENGTH);
-        let volume = opening::open(&common::new("kept", &geometry), drives).unwrap();
+        let volume = opening::open(&crate::common::new("kept", &geometry), drives).unwrap();
         let mut world = World::new(vec![volume]);
         closed(&mut world, 0.0, 4, 500).unwrap();
         world.restart(0).unwrap();

@@ -1,16 +1,13 @@
 //! Tests of the first line of `parlour status`: the state of the array, what is missing, and what
 //! to do.
 
-mod common;
-mod tools;
-
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use common::Workbench;
+use crate::common::Workbench;
+use crate::tools::{self, Array, PARITY_LOGGING, is_root, json, make_image, succeed, tool};
 use serde_json::Value;
-use tools::{Array, PARITY_LOGGING, is_root, json, make_image, succeed, tool};
 
 fn first_line(text: &str) -> &str {
     text.lines().next().expect("there is a line")

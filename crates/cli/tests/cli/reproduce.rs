@@ -1,15 +1,12 @@
 //! Tests of the commands that reproduce the papers.
 
-mod common;
-mod tools;
-
-use common::Workbench;
+use crate::common::Workbench;
+use crate::tools::json;
 use serde_json::Value;
-use tools::json;
 
 /// The entries of `papers/published.json`.
 fn published() -> Vec<Value> {
-    serde_json::from_str(include_str!("../../../papers/published.json")).expect("it is JSON")
+    serde_json::from_str(include_str!("../../../../papers/published.json")).expect("it is JSON")
 }
 
 #[test]
@@ -56,7 +53,7 @@ fn every_key_of_the_answer_is_documented() {
     let bench = Workbench::new();
     let mut found = Vec::new();
     keys(&json(&bench.succeed("reproduce molnar --quick --json")), &mut found);
-    let documented = include_str!("../../../docs/json.md");
+    let documented = include_str!("../../../../docs/json.md");
     let section = documented.split("\n## reproduce\n").nth(1).and_then(|rest| rest.split("\n## ").next());
     let section = section.expect("docs/json.md has a section on reproduce");
     for key in found {

@@ -1,14 +1,12 @@
 //! Compares simulations with exact results of queueing theory.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod station;
-
+use crate::station::{MS, near, reads, station};
 use parlour_sim::report::Report;
 use parlour_sim::run::{Measure, RunError, WarmUp, run};
 use parlour_workload::delay::Delay;
 use parlour_workload::random::Random;
 use parlour_workload::source::Load;
-use station::{MS, near, reads, station};
 
 /// The report for a load on a drive with this service time.
 fn measured(service: Delay, units: u16, load: Load, count: u64, seed: u64) -> Result<Report, RunError> {

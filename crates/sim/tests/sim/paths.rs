@@ -1,9 +1,7 @@
 //! Tests of processors, channels and buses between hosts and drives.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{BLOCK, MS, READ, WRITE, array, ask, closed, drive, flat, load, settle, volume};
+use crate::common::{BLOCK, MS, READ, WRITE, array, ask, closed, drive, flat, load, settle, volume};
 use parlour_sim::member::Member;
 use parlour_sim::paths::{Bus, Cost, PathError, Paths, Processors};
 use parlour_sim::world::World;

@@ -1,8 +1,6 @@
 //! Tests of the handshake, option by option.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use parlour_nbd::{ConfigError, Disconnect, Event, Export, Limits, Terms};
 
 fn greeted() -> Dialog {

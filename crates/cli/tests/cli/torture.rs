@@ -1,20 +1,17 @@
 //! Tests of `parlour torture`: the output for seeds, and the replay of a seed.
 
-mod common;
-mod tools;
-
 use std::process::Stdio;
 
-use common::Workbench;
+use crate::common::Workbench;
+use crate::tools::{interrupt, json};
 use serde_json::Value;
-use tools::{interrupt, json};
 
 #[test]
 fn a_run_of_seeds_is_told_by_documented_keys_and_told_alike_again() {
     let bench = Workbench::new();
     let command = "torture --seed 20 --seeds 40 --keep-going --json";
     let mut told = [json(&bench.succeed(command)), json(&bench.succeed(command))];
-    let documented = include_str!("../../../docs/json.md");
+    let documented = include_str!("../../../../docs/json.md");
     let keys = |answer: &Value| answer.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     for key in [keys(&told[0]), keys(&told[0]["coverage"][0]), keys(&told[0]["organizations"][0])].concat() {
         assert!(documented.contains(&format!("`{key}`")), "{key} is not in docs/json.md");

@@ -1,9 +1,7 @@
 //! Compares writes of a RAID 5 with counting, and with drives that do the accesses.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{Drawn, Parts, count, near};
+use crate::common::{Drawn, Parts, count, near};
 use parlour_drive::drive::Drive;
 use parlour_drive::mechanics::Way;
 use parlour_model::fork_join::Network;

@@ -2,11 +2,9 @@
 //! simulated, both small.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Drawn, Parts, count, near};
+use crate::common::{Drawn, Parts, count, near};
 use parlour_model::fork_join::{Bus, Measures, Network, NetworkError, Phase};
 use parlour_model::order::Distribution;
 use parlour_model::service::Work;

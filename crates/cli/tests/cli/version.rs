@@ -1,12 +1,10 @@
 //! Tests that the version names the commit from which the program was built.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::Workbench;
+use crate::common::Workbench;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -37,7 +35,7 @@ impl Project {
             "Cargo.toml",
             "[package]\nname = \"parlour\"\nversion = \"1.2.3\"\nedition = \"2024\"\n[workspace]\n",
         );
-        project.write("build.rs", include_str!("../build.rs"));
+        project.write("build.rs", include_str!("../../build.rs"));
         project.write("src/main.rs", MAIN);
         project
     }

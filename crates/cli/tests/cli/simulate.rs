@@ -1,13 +1,10 @@
 //! Tests of the commands that simulate experiments.
 
-mod common;
-mod tools;
-
 use std::process::Stdio;
 
-use common::Workbench;
+use crate::common::Workbench;
+use crate::tools::{interrupt, json};
 use serde_json::Value;
-use tools::{interrupt, json};
 
 const SMALL: &str = r#"
 title = "Small"
@@ -81,7 +78,7 @@ fn runs_come_in_the_order_of_the_axes_with_documented_keys() {
     assert!(more(2) > more(0) && more(3) > more(1), "three processes get more than one");
     let mut found = Vec::new();
     keys(&shown, &mut found);
-    let page = include_str!("../../../docs/json.md");
+    let page = include_str!("../../../../docs/json.md");
     for key in found {
         assert!(page.contains(&format!("`{key}`")), "{key} is not in docs/json.md");
     }
@@ -153,7 +150,7 @@ fn an_interrupted_simulation_shows_what_it_has_and_marks_it() {
     assert_eq!(output.status.code(), Some(130), "{error}");
     assert!(error.starts_with("parlour: interrupted: 0 of 4 runs are whole"), "{error}");
     let shown = json(&String::from_utf8(output.stdout).expect("text"));
-    let page = include_str!("../../../docs/json.md");
+    let page = include_str!("../../../../docs/json.md");
     for run in shown[0]["runs"].as_array().expect("a list of runs") {
         assert_eq!(run["partial"], Value::Bool(true), "{run}");
         let told = match &run["figures"] {

@@ -1,10 +1,7 @@
 //! Tests of refused commands: one clear line, an exit status for the reason, and no changes.
 
-mod common;
-mod tools;
-
-use common::Workbench;
-use tools::{is_root, json, succeed, tool};
+use crate::common::Workbench;
+use crate::tools::{is_root, json, succeed, tool};
 
 #[test]
 fn an_unknown_organization_is_answered_with_the_nearest() {

@@ -2,10 +2,9 @@
 //! end of a run.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod station;
-
 use std::num::NonZeroU16;
 
+use crate::station::{BLOCK, MS, blocks, near, reads, space, station};
 use parlour_sim::report::{Ended, Report};
 use parlour_sim::run::{Measure, RunError, WarmUp, Watch, run, watched};
 use parlour_sim::world::World;
@@ -18,7 +17,6 @@ use parlour_workload::replay::{Again, Beyond, Devices, Replay};
 use parlour_workload::source::{Load, Pattern, Source};
 use parlour_workload::stream::Back;
 use parlour_workload::trace::Format;
-use station::{BLOCK, MS, blocks, near, reads, space, station};
 
 const NOTHING: Delay = Delay::Fixed(Duration::ZERO);
 

@@ -1,9 +1,9 @@
 //! Tests of several arrays in one world.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{BLOCK, LENGTH, MS, READ, WRITE, ask, closed, drive, flat, geometry, new, settle, volume};
+use crate::common::{
+    BLOCK, LENGTH, MS, READ, WRITE, ask, closed, drive, flat, geometry, new, settle, volume,
+};
 use parlour_array::{Operation, RequestError};
 use parlour_sim::opening::{self, New, OpeningError};
 use parlour_sim::world::World;

@@ -1,8 +1,6 @@
 //! Tests of the transmission phase, command by command.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use parlour_nbd::{Disconnect, Event, Export, Extent, Features, NbdError, Request, Terms};
 
 fn simple() -> Dialog {

@@ -1,9 +1,7 @@
 //! Tests of runs that are watched and stopped.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{BLOCK, MS, array};
+use crate::common::{BLOCK, MS, array};
 use parlour_sim::report::{Ended, Report};
 use parlour_sim::run::{Measure, Progress, RunError, WarmUp, Watch, watched};
 use parlour_units::Duration;

@@ -2,9 +2,7 @@
 //! catalogue. (Those of §4 need simulations.)
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::Parts;
+use crate::common::Parts;
 
 /// va.cap, va.spt: table 2.
 #[test]

@@ -1,9 +1,7 @@
 //! Compares expected maxima with integrals, enumeration and sampling.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{Drawn, count, near};
+use crate::common::{Drawn, count, near};
 use parlour_model::order::{Distribution, DistributionError};
 use proptest::prelude::*;
 

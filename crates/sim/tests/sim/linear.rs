@@ -2,9 +2,7 @@
 //! wait.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{BLOCK, drive, load};
+use crate::common::{BLOCK, drive, load};
 use parlour_array::organization::{Consistency, Organization};
 use parlour_array::{Creation, Geometry, LogCreation, Simulated, Tuning};
 use parlour_sim::opening::{self, New};

@@ -1,9 +1,7 @@
 //! Compares service times with those of the drives themselves, one request after another.
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
-mod common;
-
-use common::{Drawn, Parts, count, near};
+use crate::common::{Drawn, Parts, count, near};
 use parlour_drive::drive::Drive;
 use parlour_drive::mechanics::Way;
 use parlour_drive::surface::Surface;

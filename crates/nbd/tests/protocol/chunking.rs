@@ -1,9 +1,7 @@
 //! Tests that the division of a stream into pieces makes no difference, and that no stream causes a
 //! panic.
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use parlour_nbd::Event;
 use proptest::prelude::*;
 

@@ -238,7 +238,7 @@ impl World {
         disk.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Distributes what is read from a disk to an effect's parts. Returns the part that is metadata.
+    /// Distributes what is read from a disk to an effect's parts. Returns the metadata among them.
     fn fill(&mut self, effect: Effect, number: usize, at: Sector, length: Sectors) -> Option<Vec<u8>> {
         let World { array, disks, memory: buffers, .. } = self;
         let from = at.bytes() as usize;

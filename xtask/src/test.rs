@@ -36,11 +36,24 @@ pub(crate) enum TestError {
 
 /// Tests that mostly wait: for other programs, for disks, for processes that are killed. They need
 /// little processor time.
-const WAITING: [&str; 6] = ["clients", "filesystem", "hanging", "killed", "serving", "two_servers"];
+const WAITING: [&str; 8] =
+    ["clients", "filesystem", "hanging", "killed", "page", "report", "serving", "two_servers"];
 
 /// Tests that boot the lab's kernel. They mostly wait as well, but the kernel has to be built
 /// first.
 const IN_LAB: &str = "kernel";
+
+/// The tests that run in the copy with planted bugs.
+const IN_COPY: [&str; 8] = [
+    "choices",
+    "corpus",
+    "corpus_in_memory",
+    "durability",
+    "faults",
+    "layouts",
+    "planted",
+    "planted_exhaustive",
+];
 
 /// Installs missing packages, and runs all tests.
 pub(crate) fn run() -> Result<(), TestError> {
@@ -152,29 +165,11 @@ struct Target {
 /// The tests of the tests, in the copy: with planted bugs in the array they must fail. The tests of
 /// a code and layouts that only tests have are built with them.
 fn tests_of_tests(copy: &Path) -> Command {
-    let tests = [
-        "away",
-        "choices",
-        "clones",
-        "commit_log",
-        "corpus",
-        "corpus_in_memory",
-        "damaged",
-        "durability",
-        "excluded",
-        "journal",
-        "layouts",
-        "planted",
-        "planted_exhaustive",
-        "starved",
-        "unreadable",
-        "whole_stripes",
-    ];
     // The command names the whole workspace. With fewer packages, cargo would choose other features
     // for common dependencies, and build them again.
     let arguments = ["test", "--workspace", "--features", "parlour-fault/test-choices"];
     let mut tests_of_tests = planted::cargo_in(copy, &arguments);
-    tests_of_tests.args(tests.iter().flat_map(|test| ["--test", test]));
+    tests_of_tests.args(IN_COPY.iter().flat_map(|test| ["--test", test]));
     tests_of_tests
 }
 
@@ -189,4 +184,28 @@ fn beside<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B)
 
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::copy::{self, Entry};
+
+    /// The program of a test that knows of planted bugs.
+    fn planting((path, entry): (&String, &Entry)) -> Option<String> {
+        let (_, test) = path.strip_prefix("crates/")?.split_once("/tests/")?;
+        let Entry::Content(content) = entry else { return None };
+        let plants = String::from_utf8_lossy(content).contains("feature = \"planted-bugs\"");
+        let program = test.split(['/', '.']).next()?;
+        (plants && program != "common").then(|| program.to_owned())
+    }
+
+    #[test]
+    fn all_tests_that_plant_bugs_run_in_the_copy() {
+        let entries = copy::entries().expect("the workspace can be read");
+        let programs: BTreeSet<String> = entries.iter().filter_map(planting).collect();
+        let forgotten: Vec<&String> =
+            programs.iter().filter(|program| !IN_COPY.contains(&program.as_str())).collect();
+        assert!(programs.contains("faults") && forgotten.is_empty(), "{forgotten:?}");
+    }
 }

@@ -13,9 +13,9 @@
 //! when a sub-request arrives is counted as if it had just begun; a request is counted at all its
 //! disks until the last sub-request is done; and siblings are assumed to wait equally long.
 //! Compared with the simulated array, its mean error is 3% to 4% over the paper's grid, depending
-//! on the formula for the maximum (`crates/lab/tests/varki.rs`). The first error is visible where
-//! nothing cancels it: for single accesses with little variance of service times, responses are up
-//! to 20% too long. [`Network::partly_served`] removes it, and is within 2%.
+//! on the formula for the maximum (`crates/lab/tests/lab/varki.rs`). The first error is visible
+//! where nothing cancels it: for single accesses with little variance of service times, responses
+//! are up to 20% too long. [`Network::partly_served`] removes it, and is within 2%.
 //!
 //! The paper does not say how random sizes are divided among exactly k disks, what variance the
 //! normal and uniform sizes have, or in which unit it measures times. Here a request is k stripe

@@ -1,6 +1,8 @@
 //! Carries out the array's effects on its members.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use parlour_array::{
     Action, Array, Class, Completion, Effect, Fault, Geometry, Modify, Outcome, Part, Slice, Tag,
@@ -147,9 +149,7 @@ impl World {
                 if !self.disks[number].try_read(at, length) {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(Fault::Unreadable));
                 }
-                let at = at.bytes() as usize;
-                let bytes = self.disks[number].bytes[at..at + length.bytes().as_usize()].to_vec();
-                match self.fill(effect, &bytes) {
+                match self.fill(effect, number, at, length) {
                     Some(bytes) => self.array.complete(self.now, effect.id, Outcome::Metadata(&bytes)),
                     None => self.array.complete(self.now, effect.id, Outcome::Done),
                 }
@@ -162,7 +162,7 @@ impl World {
                 if let Some(fault) = self.disks[number].durable_writes_fail.filter(|_| durable) {
                     return self.array.complete(self.now, effect.id, Outcome::Failed(fault));
                 }
-                let bytes = self.contents(effect).concat();
+                let bytes = self.gathered(effect);
                 assert_eq!(bytes.len(), length.bytes().as_usize(), "parts are as long as the access");
                 self.put(number, at, &bytes, durable);
                 self.array.complete(self.now, effect.id, Outcome::Done);
@@ -238,30 +238,46 @@ impl World {
         disk.bytes[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Distributes data that was read to an effect's parts. Returns the part that is metadata.
-    fn fill(&mut self, effect: Effect, mut bytes: &[u8]) -> Option<Vec<u8>> {
+    /// Distributes what is read from a disk to an effect's parts. Returns the metadata among them.
+    fn fill(&mut self, effect: Effect, number: usize, at: Sector, length: Sectors) -> Option<Vec<u8>> {
+        let World { array, disks, memory: buffers, .. } = self;
+        let from = at.bytes() as usize;
+        let mut bytes = &disks[number].bytes[from..from + length.bytes().as_usize()];
         let mut metadata = None;
-        for part in self.array.parts(effect.id) {
+        for part in array.parts(effect.id) {
             let (read, rest) = bytes.split_at(part.length().bytes().as_usize());
             match part {
                 Part::Zeroes(_) => panic!("zeroes are not read into"),
                 Part::Metadata(_) => metadata.get_or_insert_with(Vec::new).extend_from_slice(read),
-                Part::Buffer(slice) => memory(&self.array, &mut self.memory, slice).copy_from_slice(read),
+                Part::Buffer(slice) => memory(array, buffers, slice).copy_from_slice(read),
             }
             bytes = rest;
         }
         metadata
     }
 
-    /// The content of each part of an effect.
-    pub(super) fn contents(&mut self, effect: Effect) -> Vec<Vec<u8>> {
-        let parts = self.array.parts(effect.id);
+    /// The content of each part of an effect, where it is.
+    fn borrowed(&mut self, effect: Effect) -> Vec<Cow<'_, [u8]>> {
+        let World { array, memory: buffers, .. } = self;
+        for slice in array.parts(effect.id).filter_map(Part::buffer) {
+            memory(array, buffers, slice);
+        }
         let content = |part| match part {
-            Part::Zeroes(length) => vec![0; length.bytes().as_usize()],
-            Part::Metadata(bytes) => bytes.to_vec(),
-            Part::Buffer(slice) => memory(&self.array, &mut self.memory, slice).to_vec(),
+            Part::Zeroes(length) => Cow::Owned(vec![0; length.bytes().as_usize()]),
+            Part::Metadata(bytes) => Cow::Borrowed(bytes),
+            Part::Buffer(slice) => Cow::Borrowed(&buffers[&slice.buffer.as_usize()][range(slice)]),
         };
-        parts.map(content).collect()
+        array.parts(effect.id).map(content).collect()
+    }
+
+    /// A copy of the content of each part of an effect.
+    fn contents(&mut self, effect: Effect) -> Vec<Vec<u8>> {
+        self.borrowed(effect).into_iter().map(Cow::into_owned).collect()
+    }
+
+    /// The contents of all parts of an effect, one after the other.
+    pub(super) fn gathered(&mut self, effect: Effect) -> Vec<u8> {
+        self.borrowed(effect).concat()
     }
 
     /// The memory of an effect's first part, which is in a buffer.
@@ -276,36 +292,43 @@ impl World {
     }
 
     fn compute(&mut self, effect: Effect) {
-        let contents = self.contents(effect);
         if effect.action == Action::Checksum {
-            let sums: Vec<u64> = self.array.sector_key().checksums(&contents.concat()).collect();
+            let bytes = self.gathered(effect);
+            let sums: Vec<u64> = self.array.sector_key().checksums(&bytes).collect();
             return self.array.complete(self.now, effect.id, Outcome::Checksums(&sums));
         }
-        let (first, others) = contents.split_first().expect("a computation names its result first");
         let outcome = match effect.action {
-            Action::Compare if others.iter().any(|other| other != first) => Outcome::Differs,
-            Action::Compare => Outcome::Done,
-            Action::Sum { outputs, adds } => self.sum(effect, contents.split_at(outputs.into()), adds),
+            Action::Compare if self.are_equal(effect) => Outcome::Done,
+            Action::Compare => Outcome::Differs,
+            Action::Sum { outputs, adds } => self.sum(effect, outputs.into(), adds),
             action => unreachable!("{action:?} is no computation"),
         };
         self.array.complete(self.now, effect.id, outcome);
     }
 
-    /// Computes sums in an effect's first parts.
-    fn sum(
-        &mut self,
-        effect: Effect,
-        (outputs, sources): (&[Vec<u8>], &[Vec<u8>]),
-        adds: bool,
-    ) -> Outcome<'static> {
+    /// Whether all parts of an effect have the same content.
+    fn are_equal(&mut self, effect: Effect) -> bool {
+        let contents = self.borrowed(effect);
+        let (first, others) = contents.split_first().expect("a computation names its result first");
+        others.iter().all(|other| other == first)
+    }
+
+    /// Computes sums in an effect's first parts, of what all parts held before.
+    fn sum(&mut self, effect: Effect, outputs: usize, adds: bool) -> Outcome<'static> {
         let coefficients = self.array.coefficients(effect.id).to_vec();
-        for (number, output) in outputs.iter().enumerate() {
-            let mut sum = if adds { output.clone() } else { vec![0; output.len()] };
+        let contents = self.borrowed(effect);
+        let (outputs, sources) = contents.split_at(outputs);
+        let sum = |(number, output): (usize, &Cow<'_, [u8]>)| {
+            let mut sum = if adds { output.to_vec() } else { vec![0; output.len()] };
             let factors = &coefficients[number * sources.len()..];
             for (source, factor) in sources.iter().zip(factors) {
                 galois::multiply_into(&mut sum, source, *factor);
             }
-            self.part_of(effect, number).copy_from_slice(&sum);
+            sum
+        };
+        let sums: Vec<Vec<u8>> = outputs.iter().enumerate().map(sum).collect();
+        for (number, sum) in sums.iter().enumerate() {
+            self.part_of(effect, number).copy_from_slice(sum);
         }
         Outcome::Done
     }
@@ -322,6 +345,11 @@ fn memory<'a>(array: &Array, memory: &'a mut BTreeMap<usize, Vec<u8>>, slice: Sl
     let memory = memory.entry(slice.buffer.as_usize()).or_default();
     assert!(memory.len() <= length);
     memory.resize(length, 0xEE);
+    &mut memory[range(slice)]
+}
+
+/// The bytes of a buffer that a slice names.
+fn range(slice: Slice) -> Range<usize> {
     let start = slice.start.bytes().as_usize();
-    &mut memory[start..start + slice.length.bytes().as_usize()]
+    start..start + slice.length.bytes().as_usize()
 }

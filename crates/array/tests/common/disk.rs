@@ -38,8 +38,8 @@ pub struct Disk {
 
 impl Disk {
     pub(super) fn can_read(&self, at: Sector, length: Sectors) -> bool {
-        let lost = |sector| self.unreadable.contains(&sector) || self.worn.contains(&sector);
-        !(at.get()..(at + length).get()).any(lost)
+        let range = at.get()..(at + length).get();
+        [&self.unreadable, &self.worn].iter().all(|lost| lost.range(range.clone()).next().is_none())
     }
 
     /// Tries to read. Returns whether that succeeds.
@@ -83,14 +83,15 @@ impl Disk {
     pub fn compact(&mut self) {
         let n = self.cache.iter().take_while(|e| e.2).count();
         let stable = self.stable.as_mut().unwrap();
+        self.base += n;
+        if n == self.cache.len() {
+            self.cache.clear();
+            return stable.clear();
+        }
         for (at, bytes, _) in self.cache.drain(..n) {
             for (sector, content) in (at..).zip(bytes.chunks(512)) {
                 stable.insert(sector, content.to_vec());
             }
-        }
-        self.base += n;
-        if self.cache.is_empty() {
-            stable.clear();
         }
     }
     /// A power cut: each sector of each write that is not flushed may be there or not.

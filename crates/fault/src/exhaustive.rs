@@ -173,16 +173,22 @@ impl Check {
         for kept in choices.kept {
             let mut loose = moment.loose().iter().enumerate();
             let killed = first && loose.all(|(index, loose)| !loose.cached || kept.is_whole(index));
+            let digests = moment.digests(|index, sector| kept.finds(index, sector), &self.key);
             for power in [true, false].into_iter().filter(|power| *power || killed) {
-                self.lose(before, index, moment, power, &kept);
+                self.lose(before, (index, moment), power, (&kept, &digests));
             }
         }
     }
 
     /// Tries one choice with no member lost, and with each set of members that may be lost.
-    fn lose(&mut self, before: &[Cut], index: usize, moment: &Moment, power: bool, kept: &Kept) {
-        let found = moment.found(|index, sector| kept.finds(index, sector));
-        let digests: Vec<u64> = found.iter().map(|disk| disk.digest(&self.key)).collect();
+    /// `digests` are those of the disks after this choice.
+    fn lose(
+        &mut self,
+        before: &[Cut],
+        (index, moment): (usize, &Moment),
+        power: bool,
+        (kept, digests): (&Kept, &[u64]),
+    ) {
         let lost = moment.expendable(power).iter().map(|lost| (lost.clone(), None));
         // If an array opens unclean and degraded, a member that was lost at the cut before may be
         // present again.
@@ -194,7 +200,7 @@ impl Check {
             let mut hash = DefaultHasher::new();
             // The number of cuts is part of the digest: the recovery from a second cut is not cut
             // again, so an equal state after a first cut must still be tried.
-            (moment.promised(power, !lost.is_empty()).digest(), moment.sessions(), before.len())
+            (moment.digest_of_promises(power, !lost.is_empty()), moment.sessions(), before.len())
                 .hash(&mut hash);
             for (index, disk) in moment.disks().iter().enumerate() {
                 let dead = (disk.is_dead() && back != Some(index)) || lost.contains(&index);

@@ -13,11 +13,23 @@ pub(crate) fn alive(disks: &[Disk]) -> Vec<usize> {
 
 /// Assembles the array from `disks` in this order.
 pub(crate) fn assemble(disks: &[Disk], order: &[usize]) -> Result<Assembly, AssemblyError> {
-    let candidate = |index: &usize| {
-        let disk = &disks[*index];
-        Candidate { name: format!("disk {index}"), length: disk.length(), superblock: disk.superblock() }
-    };
-    let candidates: Vec<Candidate> = order.iter().map(candidate).collect();
+    let candidates: Vec<Candidate> = order.iter().map(|index| candidate(disks, *index)).collect();
+    Assembly::new(&candidates)
+}
+
+/// All disks, as candidates for members.
+pub(crate) fn candidates(disks: &[Disk]) -> Vec<Candidate> {
+    (0..disks.len()).map(|index| candidate(disks, index)).collect()
+}
+
+fn candidate(disks: &[Disk], index: usize) -> Candidate {
+    let disk = &disks[index];
+    Candidate { name: format!("disk {index}"), length: disk.length(), superblock: disk.superblock() }
+}
+
+/// Assembles the array from those of all candidates that are in `order`.
+pub(crate) fn assemble_from(all: &[Candidate], order: &[usize]) -> Result<Assembly, AssemblyError> {
+    let candidates: Vec<Candidate> = order.iter().map(|index| all[*index].clone()).collect();
     Assembly::new(&candidates)
 }
 
@@ -30,6 +42,14 @@ pub(crate) fn members(assembly: &Assembly, order: &[usize]) -> Vec<Option<usize>
 pub(crate) fn missing(assembly: &Assembly) -> usize {
     let whole = |slot: &usize| assembly.slots[*slot].is_some() && is_active(assembly, *slot);
     (0..assembly.slots.len()).filter(|slot| !whole(slot)).count()
+}
+
+/// The number of those whose units are not all in spare room.
+pub(crate) fn lacking(assembly: &Assembly) -> usize {
+    let moves = &assembly.superblock.moves;
+    let is_moved = |slot: usize| moves.iter().any(|moved| moved.slot.as_usize() == slot && moved.is_whole());
+    let whole = |slot: usize| assembly.slots[slot].is_some() && is_active(assembly, slot);
+    (0..assembly.slots.len()).filter(|slot| !whole(*slot) && !is_moved(*slot)).count()
 }
 
 fn is_active(assembly: &Assembly, slot: usize) -> bool {

@@ -15,7 +15,7 @@ use parlour_fault::exhaustive::{Outcome, SCENARIOS, Scenario, Subject, Tally, Tr
 
 fn subject(name: &str, consistency: Consistency, members: u16) -> Subject {
     let organization = *Organization::named(name).expect("a name of the table");
-    Subject { organization, consistency, write_back: false, members }
+    Subject::new(organization, consistency, members)
 }
 
 /// An array with a journal in which small writes are acknowledged.
@@ -41,18 +41,31 @@ fn in_place(name: &'static str, layout: LayoutChoice, members: u16) -> Subject {
 type Item = (&'static Scenario, Subject);
 
 /// Each of `subjects` with all scenarios that suit it.
-fn all_that_suit(subjects: &[Subject]) -> impl Iterator<Item = Item> {
+fn all_that_suit(subjects: &[Subject]) -> Vec<Item> {
     let suits = |subject: &Subject| {
         let subject = *subject;
-        SCENARIOS.iter().filter(move |one| one.suits(&subject)).map(move |one| (one, subject))
+        let suiting = SCENARIOS.iter().filter(move |one| one.suits(&subject));
+        let items: Vec<Item> = suiting.map(|one| (one, subject)).collect();
+        assert!(!items.is_empty(), "no scenario suits {subject:?}");
+        items
     };
-    subjects.iter().flat_map(suits)
+    subjects.iter().flat_map(suits).collect()
+}
+
+/// `subject` with the scenarios of these names, all of which suit it.
+fn chosen(subject: Subject, names: &[&str]) -> Vec<Item> {
+    let named = |name: &&str| {
+        let scenario = SCENARIOS.iter().find(|one| one.name == *name).expect("a name of the table");
+        assert!(scenario.suits(&subject), "{name} does not suit {subject:?}");
+        (scenario, subject)
+    };
+    names.iter().map(named).collect()
 }
 
 /// Parity logging that survives two losses, with the scenarios in which it matters where copies of
 /// its logs stand. (Each of 6 members, and each 2 of them, are lost at each cut: all scenarios
 /// would take half an hour.)
-fn logs_with_copies() -> impl Iterator<Item = Item> {
+fn logs_with_copies() -> Vec<Item> {
     let subject = with_checks(2, subject("parity-logging", Consistency::Journal, 6));
     let names = [
         "a member of the log dies while it is written",
@@ -60,7 +73,50 @@ fn logs_with_copies() -> impl Iterator<Item = Item> {
         "a reintegration while it is written",
         "a member of the log is rebuilt",
     ];
-    SCENARIOS.iter().filter(move |one| names.contains(&one.name)).map(move |one| (one, subject))
+    chosen(subject, &names)
+}
+
+/// Arrays in place that survive several losses. Each set of as many members as may be lost is lost
+/// at each cut, so all scenarios would take hours. One array is tried with all whose recovery is
+/// not cut again, and the others with those in which much is written, or a member dies.
+fn several_losses() -> Vec<Item> {
+    let written_back = all_that_suit(&[write_back("raid6", 4)]);
+    let written_back = written_back.into_iter().filter(|(scenario, _)| !scenario.cuts_recoveries());
+    let of_two = [
+        "two overlapping writes and a flush",
+        "a write across stripes",
+        "writes while a member is missing",
+        "a member dies while it is written",
+    ];
+    let of_more = ["two blocks of one stripe", "a member dies while it is written"];
+    let raid6 = |consistency| subject("raid6", consistency, 4);
+    let of_three = with_checks(3, subject("raid6", Consistency::Journal, 5));
+    let grid = |consistency| subject("raid-2d", consistency, 7);
+    [
+        written_back.collect(),
+        chosen(raid6(Consistency::Bitmap), &of_two),
+        chosen(raid6(Consistency::Journal), &of_two),
+        chosen(of_three, &of_more),
+        chosen(grid(Consistency::Bitmap), &of_more),
+        chosen(grid(Consistency::Journal), &of_more),
+    ]
+    .concat()
+}
+
+/// RAID 5 in stripes of three units over five members, with a distributed spare.
+fn with_spare() -> Vec<Item> {
+    let names = [
+        "a write across stripes",
+        "a member is replaced while it is written",
+        "a rebuild",
+        "units are rebuilt into spare room",
+        "units come home from spare room",
+        "a member dies after units were rebuilt into spare room",
+        "a member dies while units come home from spare room",
+    ];
+    let spare = |consistency| Subject { width: Some(3), spares: 1, ..subject("raid5", consistency, 5) };
+    let both = [Consistency::Bitmap, Consistency::Journal];
+    both.into_iter().flat_map(|consistency| chosen(spare(consistency), &names)).collect()
 }
 
 /// Tries all `items`, on all cores.
@@ -100,7 +156,8 @@ fn print_table(outcomes: &[(&Scenario, Subject, Outcome)]) -> Tally {
             Checks::Number(_) | Checks::Others | Checks::Grid => String::new(),
         };
         let name = subject.organization.name;
-        let array = format!("{name} {}{write_back}{checks}", subject.consistency.name());
+        let spare = if subject.spares > 0 { " with a distributed spare" } else { "" };
+        let array = format!("{name} {}{write_back}{checks}{spare}", subject.consistency.name());
         line(&format!("{array}: {}", scenario.name), tally);
         sum.add(tally);
     }
@@ -118,11 +175,10 @@ fn no_cut_breaks_a_promise() {
         subject("raid5", Consistency::Journal, 3),
         write_back("parity-logging", 4),
         write_back("raid5", 3),
-        write_back("raid6", 4),
         in_place("in place in regions", LayoutChoice::Regions, 4),
         in_place("in place in cylinders", LayoutChoice::Cylinders, 3),
     ];
-    let items: Vec<Item> = all_that_suit(&subjects).chain(logs_with_copies()).collect();
+    let items = [all_that_suit(&subjects), logs_with_copies(), several_losses(), with_spare()].concat();
     let outcomes = exhaust_all(&items);
     let tally = print_table(&outcomes);
     let failures: Vec<String> =

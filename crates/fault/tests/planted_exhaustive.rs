@@ -19,7 +19,7 @@ fn some_cut_finds_each_bug() {
     for bug in Bug::OF_CUTS {
         let (organization, consistency, members) = array(bug);
         let organization = *Organization::named(organization).expect("a name of the table");
-        let subject = Subject { organization, consistency, write_back: false, members };
+        let subject = Subject::new(organization, consistency, members);
         plant(Some(bug));
         let mut suiting = SCENARIOS.iter().filter(|one| one.suits(&subject));
         let found = suiting.find_map(|one| exhaust(one, &subject, 0).failures.into_iter().next());

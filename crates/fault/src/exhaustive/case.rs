@@ -66,6 +66,11 @@ const WRITE_BACK: &str = "+write-back";
 /// Where there are not as many check units as usual, this stands before their number.
 const CHECKS: char = '/';
 
+/// Where stripes are narrower than the array, this stands before their width; and this before the
+/// number of distributed spares, if there are some.
+const WIDTH: char = 'w';
+const SPARES: char = 's';
+
 /// A case of a scenario on an array.
 #[derive(Clone, Debug)]
 pub struct Trial {
@@ -98,7 +103,7 @@ impl fmt::Display for Interrupted {
 /// in `ORGANIZATION:4:journal+write-back:0:durable writes:cut@7(+-[01])~2`.
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Subject { organization, members, consistency, write_back } = &self.subject;
+        let Subject { organization, members, consistency, write_back, width, spares } = &self.subject;
         let consistency = consistency.name();
         let write_back = if *write_back { WRITE_BACK } else { "" };
         let usual = Organization::named(organization.name).map(|row| row.checks);
@@ -106,7 +111,12 @@ impl fmt::Display for Trial {
         if usual != Ok(organization.checks) {
             write!(f, "{CHECKS}{}", organization.checks.of(*members))?;
         }
-        write!(f, ":{members}:{consistency}{write_back}:")?;
+        write!(f, ":{members}")?;
+        width.map_or(Ok(()), |width| write!(f, "{WIDTH}{width}"))?;
+        if *spares > 0 {
+            write!(f, "{SPARES}{spares}")?;
+        }
+        write!(f, ":{consistency}{write_back}:")?;
         write!(f, "{}:{}:", self.seed, self.scenario.name)?;
         let cuts = self.case.cuts.iter().map(ToString::to_string);
         let interrupted = self.case.interrupted.iter().map(ToString::to_string);
@@ -138,10 +148,13 @@ impl FromStr for Trial {
         };
         let written_back = consistency.strip_suffix(WRITE_BACK);
         let (consistency, write_back) = (written_back.unwrap_or(consistency), written_back.is_some());
+        let (members, width, spares) = shape(members).ok_or(no(members))?;
         let subject = Subject {
             write_back,
             organization: row(organization).ok_or(no(organization))?,
-            members: members.parse().map_err(|_| no(members))?,
+            members,
+            width,
+            spares,
             consistency: *Consistency::ALL.iter().find(|c| c.name() == consistency).ok_or(no(consistency))?,
         };
         let scenario = SCENARIOS.iter().find(|known| known.name == scenario).ok_or(no(scenario))?;
@@ -156,6 +169,15 @@ fn row(name: &str) -> Option<NamedOrganization> {
     let row = *Organization::named(name).ok()?;
     let checks = checks.map_or(Some(row.checks), |checks| checks.parse().ok().map(Checks::Number));
     Some(NamedOrganization { checks: checks?, ..row })
+}
+
+/// Members, the width of stripes if they are narrower, and distributed spares.
+fn shape(text: &str) -> Option<(u16, Option<u16>, u16)> {
+    let (text, spares) = text.split_once(SPARES).map_or((text, None), |(text, number)| (text, Some(number)));
+    let (members, width) = text.split_once(WIDTH).map_or((text, None), |(text, number)| (text, Some(number)));
+    let number = |text: &str| text.parse::<u16>().ok();
+    let width = width.map_or(Some(None), |width| number(width).map(Some))?;
+    Some((number(members)?, width, spares.map_or(Some(0), number)?))
 }
 
 impl FromStr for Case {
@@ -222,6 +244,12 @@ mod tests {
         ] {
             let trial: Trial = format!("{array}{case}").parse().expect("a name");
             assert_eq!(trial.to_string(), format!("{array}{case}"));
+        }
+        let narrow = format!("{name}:5w3s1:bitmap:0:durable writes:");
+        assert_eq!(narrow.parse::<Trial>().expect("a name").to_string(), narrow);
+        for wrong in ["5w", "5ws1", "5s", "w3", "5w3s1s1"] {
+            let name = format!("{name}:{wrong}:bitmap:0:durable writes:");
+            assert!(name.parse::<Trial>().is_err(), "{wrong}");
         }
         for case in ["cut", "cut@x()", "cut@1(?)", "leaves@3~1", "dies@3", "dies@1~1,dies@2~1", "cut@1(+"] {
             assert!(format!("{array}{case}").parse::<Trial>().is_err(), "{case}");

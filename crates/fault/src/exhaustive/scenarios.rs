@@ -2,7 +2,7 @@
 //! are tried.
 
 use parlour_array::layout::RegionShape;
-use parlour_array::organization::{Checks, Consistency, NamedOrganization};
+use parlour_array::organization::{Consistency, NamedOrganization};
 use parlour_array::{Creation, Geometry, LogCreation, LogFlush, StoredGeometry, Tuning};
 use parlour_units::{Duration, Sectors};
 
@@ -23,6 +23,10 @@ pub struct Subject {
     /// The number of its members: two or more for copies, three or more for parity, four or more
     /// with logs.
     pub members: u16,
+    /// The units of a stripe, if stripes are narrower than the array.
+    pub width: Option<u16>,
+    /// Distributed spares.
+    pub spares: u16,
 }
 
 /// The arrays on which a scenario is tried.
@@ -33,6 +37,8 @@ enum For {
     Logs,
     /// Arrays with the journal: their records are durable before their data.
     DurableRecords,
+    /// Arrays with distributed spares.
+    Spares,
 }
 
 /// A small script. Every cut of it is tried.
@@ -77,6 +83,16 @@ pub(super) enum Step {
     Replaced(u16),
 }
 
+impl Step {
+    /// The slot of the member to which something happens.
+    fn slot(self) -> Option<u16> {
+        match self {
+            Dies(slot) | Excluded(slot) | Replaced(slot) => Some(slot),
+            _ => None,
+        }
+    }
+}
+
 use Step::{
     Dies, Durable, Excluded, Flush, Pause, PowerCut, Quiet, Read, Replaced, Stop, Trim, Watch, Write, Zero,
 };
@@ -91,6 +107,10 @@ const fn of_logs(name: &'static str, live_records: u64, steps: &'static [Step]) 
 
 const fn durable(name: &'static str, live_records: u64, steps: &'static [Step]) -> Scenario {
     Scenario { on: For::DurableRecords, live_records, ..all(name, steps) }
+}
+
+const fn of_spares(name: &'static str, steps: &'static [Step]) -> Scenario {
+    Scenario { on: For::Spares, torn: false, ..all(name, steps) }
 }
 
 /// Without torn writes: a scenario that writes superblocks many times would take long with them.
@@ -108,7 +128,7 @@ const fn again(scenario: Scenario, steps: &'static [Step]) -> Scenario {
 
 /// The table of scenarios. A stripe unit is two sectors; with parity, a stripe has four sectors of
 /// data. In an array of four members, the last member holds the log of the first region.
-pub const SCENARIOS: [Scenario; 37] = [
+pub const SCENARIOS: [Scenario; 42] = [
     all("opening and stopping", &[Watch, Write(0, 2), Quiet, Stop, Quiet, Write(1, 1)]),
     again(all("a small write and its recovery", &[Quiet, Watch, Write(0, 1)]), &[Write(0, 1)]),
     all("two blocks of one stripe", &[Quiet, Watch, Write(0, 1), Write(2, 1)]),
@@ -310,6 +330,82 @@ pub const SCENARIOS: [Scenario; 37] = [
             Flush,
         ],
     ),
+    of_spares(
+        "units are rebuilt into spare room",
+        &[
+            Quiet,
+            Write(0, 4),
+            Write(7, 1),
+            Flush,
+            Quiet,
+            Watch,
+            Dies(1),
+            Write(0, 1),
+            Quiet,
+            Write(2, 1),
+            Flush,
+        ],
+    ),
+    of_spares(
+        "units come home from spare room",
+        &[
+            Quiet,
+            Write(0, 4),
+            Flush,
+            Quiet,
+            Excluded(1),
+            Quiet,
+            Watch,
+            Replaced(1),
+            Write(0, 1),
+            Quiet,
+            Flush,
+        ],
+    ),
+    of_spares(
+        "a member dies after units were rebuilt into spare room",
+        &[
+            Quiet,
+            Write(0, 4),
+            Write(7, 1),
+            Flush,
+            Quiet,
+            Excluded(1),
+            Quiet,
+            Watch,
+            Write(0, 1),
+            Quiet,
+            Dies(0),
+            Write(2, 1),
+            Quiet,
+            Flush,
+        ],
+    ),
+    of_spares(
+        "a member dies while units come home from spare room",
+        &[
+            Quiet,
+            Write(0, 8),
+            Flush,
+            Quiet,
+            Excluded(1),
+            Quiet,
+            Watch,
+            Replaced(1),
+            Write(0, 1),
+            Dies(0),
+            Write(2, 1),
+            Quiet,
+            Flush,
+        ],
+    ),
+    again(
+        of_spares(
+            "a move into spare room, and its recovery",
+            &[Quiet, Write(0, 4), Flush, Quiet, Watch, Excluded(1), Quiet],
+        ),
+        &[Write(0, 1)],
+    ),
 ];
 
 /// The blocks of a stripe unit.
@@ -326,15 +422,23 @@ const INTENT_LOG: u64 = 8;
 const WRITE_LOG: u64 = 48;
 
 impl Scenario {
-    /// Whether the scenario applies to `subject`.
+    /// Whether the scenario applies to `subject`, and all members that it names exist.
     pub fn suits(&self, subject: &Subject) -> bool {
         let creation = subject.creation(self.block);
         let geometry = Geometry::create_on(&creation, cylinder(creation.unit));
-        geometry.is_ok_and(|geometry| match self.on {
+        let is_there = self.steps.iter().all(|step| step.slot().is_none_or(|slot| slot < subject.members));
+        let suits = geometry.is_ok_and(|geometry| match self.on {
             For::All => true,
             For::Logs => geometry.layout().logs().is_some(),
             For::DurableRecords => geometry.is_journaled(),
-        })
+            For::Spares => geometry.layout().spares() > 0,
+        });
+        is_there && suits
+    }
+
+    /// Whether the recovery from each cut is cut again: such a scenario takes longest.
+    pub fn cuts_recoveries(&self) -> bool {
+        self.again.is_some()
     }
 
     /// The scenario on `subject`. `seed` determines how long each access takes.
@@ -401,19 +505,40 @@ fn events(first: u64, steps: &[Step]) -> Vec<Event> {
     events
 }
 
+/// The lengths of members that are tried, in MiB.
+const LENGTHS: std::ops::RangeInclusive<u64> = 3..=16;
+
 impl Subject {
+    /// An array with stripes over all members, in which writes are acknowledged when they are in
+    /// their place.
+    pub fn new(organization: NamedOrganization, consistency: Consistency, members: u16) -> Subject {
+        Subject { organization, consistency, write_back: false, members, width: None, spares: 0 }
+    }
+
+    /// What is asked for. Members are as short as possible: what is compared after each cut grows
+    /// with them.
     fn creation(&self, block: u64) -> Creation {
+        let of_length = |mebibytes: u64| self.creation_on(Sectors::new(mebibytes << 11), block);
+        let fits = |creation: &Creation| Geometry::create_on(creation, cylinder(creation.unit)).is_ok();
+        LENGTHS.map(of_length).find(fits).unwrap_or_else(|| of_length(*LENGTHS.start()))
+    }
+
+    fn creation_on(&self, member_length: Sectors, block: u64) -> Creation {
+        let mut organization = self.organization.organization;
+        if self.width.is_some() {
+            organization.layout = organization.layout.declustered().unwrap_or(organization.layout);
+        }
         Creation {
-            organization: self.organization.organization,
+            organization,
             checks: self.organization.checks.of(self.members),
             members: self.members,
             groups: 1,
-            width: None,
+            width: self.width,
             domains: None,
-            spares: 0,
+            spares: self.spares,
             unit: Sectors::new(UNIT * block),
             block: Sectors::new(block),
-            member_length: self.member_length(),
+            member_length,
             log: LogCreation {
                 segment: Some(Sectors::new(REGION.segment * block)),
                 sublogs: Some(REGION.sublogs),
@@ -428,14 +553,6 @@ impl Subject {
             },
             consistency: self.consistency,
         }
-    }
-
-    /// As short as possible: what is compared after each cut grows with it. Logged parity with
-    /// several check units has a longer journal.
-    fn member_length(&self) -> Sectors {
-        let several = matches!(self.organization.checks, Checks::Number(2..));
-        let longer = several && self.organization.organization.is_logged();
-        Sectors::new(if longer { 6 << 11 } else { 3 << 11 })
     }
 
     /// The geometry that `creation` gives, with much less data, so that there is less to read after

@@ -163,18 +163,8 @@ impl Rig<'_> {
     pub(crate) fn expendable(&self) -> Vec<Vec<usize>> {
         let sure = !self.promises.opens_unclean_and_degraded || !self.is_unsynced();
         let all = self.disks_if_all_there().filter(|_| sure && self.is_redundant());
-        let mut sets: Vec<Vec<usize>> = Vec::new();
-        let mut last = vec![Vec::new()];
-        for _ in 0..self.geometry.fault_tolerance() {
-            let more = |set: &Vec<usize>| {
-                let (set, behind) = (set.clone(), set.last().copied());
-                let further =
-                    all.iter().flatten().copied().filter(move |disk| behind.is_none_or(|last| *disk > last));
-                further.map(move |disk| [set.as_slice(), &[disk]].concat())
-            };
-            last = last.iter().flat_map(more).collect();
-            sets.extend(last.iter().cloned());
-        }
+        let mut sets =
+            all.as_ref().map_or_else(Vec::new, |all| subsets(all, self.geometry.fault_tolerance()));
         for (slot, disk) in (0..).map(Slot::new).zip(all.iter().flatten()) {
             let of_domain = |other: &(Slot, &usize)| self.geometry.share_a_domain(slot, other.0);
             let disks = (0..).map(Slot::new).zip(all.iter().flatten()).filter(of_domain);
@@ -185,4 +175,37 @@ impl Rig<'_> {
         }
         sets
     }
+
+    /// The same, also while some members are absent: as many others as may be lost beside them. An
+    /// absent member whose units are in spare room does not count. Returns the number of absent
+    /// members too.
+    pub(crate) fn expendable_beside_absent(&self) -> (Vec<Vec<usize>>, usize) {
+        let absent: Vec<u16> = self.gone().collect();
+        if absent.is_empty() {
+            return (self.expendable(), 0);
+        }
+        let lacking = absent.iter().filter(|slot| !self.is_in_spare_room(**slot)).count();
+        let left = self.geometry.fault_tolerance().saturating_sub(lacking as u16);
+        let sure = !self.promises.opens_unclean_and_degraded || !self.is_unsynced();
+        let there = (0..self.geometry.members()).filter(|slot| !absent.contains(slot));
+        let mut there: Vec<usize> = there.filter_map(|slot| self.disk_at(slot)).collect();
+        there.sort_unstable();
+        (if sure { subsets(&there, left) } else { Vec::new() }, absent.len())
+    }
+}
+
+/// The sets of up to `most` of `disks`, small ones first.
+fn subsets(disks: &[usize], most: u16) -> Vec<Vec<usize>> {
+    let mut sets: Vec<Vec<usize>> = Vec::new();
+    let mut last = vec![Vec::new()];
+    for _ in 0..most {
+        let more = |set: &Vec<usize>| {
+            let (set, behind) = (set.clone(), set.last().copied());
+            let further = disks.iter().copied().filter(move |disk| behind.is_none_or(|last| *disk > last));
+            further.map(move |disk| [set.as_slice(), &[disk]].concat())
+        };
+        last = last.iter().flat_map(more).collect();
+        sets.extend(last.iter().cloned());
+    }
+    sets
 }

@@ -1,13 +1,16 @@
 //! A moment at which a run may be cut off: what is on the members then, and what is promised.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use parlour_array::Candidate;
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Instant, Stripe};
 
 use crate::disk::Disk;
-use crate::found::{alive, assemble, missing, newest_bitmap};
+use crate::found::{alive, assemble_from, candidates, lacking, missing, newest_bitmap};
 use crate::oracle::Oracle;
 use crate::rig::Rig;
 use crate::world::Loose;
@@ -32,27 +35,39 @@ pub(crate) struct Moment {
     now: Instant,
     /// The length of the trace so far.
     lines: usize,
+    /// Of all that determines the moment.
+    raw: u64,
+    /// Of what a cut leaves, and of what is promised.
     digest: u64,
+    /// Of the promises after a cut: by whether power is cut, and whether members are lost.
+    promises: [OnceCell<u64>; 4],
 }
 
 impl Moment {
-    /// The present moment.
-    pub(super) fn of(rig: &mut Rig<'_>) -> Moment {
+    /// The present moment; none if a cut at the moment `last` would leave the same.
+    pub(super) fn of(rig: &mut Rig<'_>, last: Option<&Moment>) -> Option<Moment> {
         let loose = rig.world.loose();
         let disks: Vec<Disk> = rig.world.disks().iter().map(Disk::stable).collect();
-        let mut expendable = rig.expendable();
-        expendable.retain(|lost| is_recorded_without(rig, &disks, lost));
+        let (mut expendable, absent) = rig.expendable_beside_absent();
         let synced = !rig.is_unsynced();
-        let mut hash = DefaultHasher::new();
-        (rig.hosts.oracle().digest(), &expendable, synced).hash(&mut hash);
-        let key = SectorKey::new([0; 16]);
-        for disk in &disks {
-            (disk.digest(&key), disk.is_dead()).hash(&mut hash);
+        let left = digest_of(rig, &disks, &loose);
+        let digest = |expendable: &[Vec<usize>]| {
+            let mut hash = DefaultHasher::new();
+            (left, expendable, absent, synced).hash(&mut hash);
+            hash.finish()
+        };
+        // What is recorded follows from the disks, and is looked up only if something has changed.
+        let raw = digest(&expendable);
+        if last.is_some_and(|last| last.raw == raw) {
+            return None;
         }
-        for Loose { disk, content, cached } in &loose {
-            (disk, content, cached).hash(&mut hash);
+        let members = candidates(&disks);
+        expendable.retain(|lost| is_recorded_without(rig, (&disks, &members), lost, absent));
+        let digest = digest(&expendable);
+        if last.is_some_and(|last| last.digest == digest) {
+            return None;
         }
-        Moment {
+        Some(Moment {
             disks,
             loose,
             oracle: rig.hosts.oracle().clone(),
@@ -64,13 +79,10 @@ impl Moment {
             sessions: rig.world.sessions(),
             now: rig.now(),
             lines: rig.noted(),
-            digest: hash.finish(),
-        }
-    }
-
-    /// Whether a cut at another moment would leave the same.
-    pub(super) fn is_like(&self, other: &Moment) -> bool {
-        self.digest == other.digest
+            raw,
+            digest,
+            promises: Default::default(),
+        })
     }
 
     /// The members with what is durable on them.
@@ -118,14 +130,41 @@ impl Moment {
     /// of the sector in it.
     pub(crate) fn found(&self, finds: impl Fn(usize, usize) -> bool) -> Vec<Disk> {
         let mut disks = self.disks.clone();
-        for (index, loose) in self.loose.iter().enumerate() {
+        disks.iter_mut().enumerate().for_each(|(index, disk)| self.find(index, disk, &finds));
+        disks
+    }
+
+    /// Writes those sectors of loose writes to a member that are found.
+    fn find(&self, number: usize, disk: &mut Disk, finds: &impl Fn(usize, usize) -> bool) {
+        for (index, loose) in self.loose.iter().enumerate().filter(|(_, loose)| loose.disk == number) {
             for (number, (sector, content)) in loose.content.iter().enumerate() {
                 if finds(index, number) {
-                    disks[loose.disk].write_one(*sector, content.clone(), true);
+                    disk.write_one(*sector, content.clone(), true);
                 }
             }
         }
-        disks
+    }
+
+    /// The digest of each of these members.
+    pub(crate) fn digests(&self, finds: impl Fn(usize, usize) -> bool, key: &SectorKey) -> Vec<u64> {
+        let changes = |disk: usize| {
+            let mut loose = self.loose.iter().enumerate().filter(|(_, loose)| loose.disk == disk);
+            loose.any(|(index, loose)| (0..loose.content.len()).any(|number| finds(index, number)))
+        };
+        let digest = |(index, disk): (usize, &Disk)| {
+            let mut disk = Cow::Borrowed(disk);
+            if changes(index) {
+                self.find(index, disk.to_mut(), &finds);
+            }
+            disk.digest(key)
+        };
+        self.disks.iter().enumerate().map(digest).collect()
+    }
+
+    /// The digest of the promises after a cut.
+    pub(crate) fn digest_of_promises(&self, power: bool, loses: bool) -> u64 {
+        let digest = &self.promises[usize::from(power) * 2 + usize::from(loses)];
+        *digest.get_or_init(|| self.promised(power, loses).digest())
     }
 
     /// The promises after a cut, with members lost if `loses`.
@@ -139,12 +178,35 @@ impl Moment {
     }
 }
 
-/// Whether the other members record that all members except `lost` are whole. The array's state
-/// counts only when it is recorded.
-fn is_recorded_without(rig: &Rig<'_>, disks: &[Disk], lost: &[usize]) -> bool {
+/// A digest of the disks, of the writes that may be found in addition, and of what is promised.
+fn digest_of(rig: &Rig<'_>, disks: &[Disk], loose: &[Loose]) -> u64 {
+    let mut hash = DefaultHasher::new();
+    let key = SectorKey::new([0; 16]);
+    rig.hosts.oracle().digest().hash(&mut hash);
+    for disk in disks {
+        (disk.digest(&key), disk.is_dead()).hash(&mut hash);
+    }
+    for Loose { disk, content, cached } in loose {
+        (disk, content, cached).hash(&mut hash);
+    }
+    hash.finish()
+}
+
+/// Whether the other members record that of all members only `lost` and `absent` others are not
+/// whole, and that no stripe lacks too many units then. The array's state counts only when it is
+/// recorded.
+fn is_recorded_without(
+    rig: &Rig<'_>,
+    (disks, members): (&[Disk], &[Candidate]),
+    lost: &[usize],
+    absent: usize,
+) -> bool {
     let order: Vec<usize> = alive(disks).into_iter().filter(|disk| !lost.contains(disk)).collect();
-    let Ok(assembly) = assemble(disks, &order) else { return false };
-    let map = newest_bitmap(disks, &assembly, &order);
-    let synced = map.is_some_and(|map| map.resync.is_empty());
-    missing(&assembly) == lost.len() && (synced || !rig.promises.opens_unclean_and_degraded)
+    let Ok(assembly) = assemble_from(members, &order) else { return false };
+    let tolerance = usize::from(rig.geometry.fault_tolerance());
+    if missing(&assembly) != lost.len() + absent || absent > 0 && lacking(&assembly) > tolerance {
+        return false;
+    }
+    let synced = || newest_bitmap(disks, &assembly, &order).is_some_and(|map| map.resync.is_empty());
+    !rig.promises.opens_unclean_and_degraded || synced()
 }

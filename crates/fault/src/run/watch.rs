@@ -49,10 +49,8 @@ impl Watch {
         if !self.looks || !self.keeps {
             return;
         }
-        let moment = Moment::of(rig);
-        if self.seen.moments.last().is_none_or(|last| !last.is_like(&moment)) {
-            self.seen.moments.push(moment);
-        }
+        let moment = Moment::of(rig, self.seen.moments.last());
+        self.seen.moments.extend(moment);
     }
 
     /// Counts a step. Returns the interruption if it is time.

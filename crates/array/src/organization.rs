@@ -96,7 +96,7 @@ impl Organization {
     /// Copies that a region's log needs to survive as many losses as units of a stripe with so many
     /// check units do. It is as many as losses: if all copies are lost, all data is there, and
     /// check units are computed from it.
-    pub(crate) fn log_copies(self, checks: u16) -> u16 {
+    pub fn log_copies(self, checks: u16) -> u16 {
         if self.is_logged() { self.code.tolerance(checks).max(1) } else { 1 }
     }
 

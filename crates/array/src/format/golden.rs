@@ -26,13 +26,13 @@ const ARRAY: Identity = Identity(*b"the golden array");
 const BLOCK: Sectors = Sectors::new(8);
 
 /// Each structure with something in each of its fields.
-fn structures() -> [(&'static str, Vec<u8>); 14] {
+fn structures() -> [(&'static str, Vec<u8>); 15] {
     [
         ("superblock", superblock().encode()),
         ("write-intent bitmap", map().encode(ARRAY, 4_096)),
         ("table of the regions' logs", encode_table(&table(), 2 << 32 | 5, ARRAY, 4_096)),
         ("bad-block log", list().encode(ARRAY, 3 << 32 | 1)),
-        ("log segment header", header().encode(ARRAY, BLOCK)),
+        ("log segment header", header(None).encode(ARRAY, BLOCK)),
         ("commit log entry header", entry().encode(ARRAY, BLOCK)),
         ("superblock of an array that writes back", writes_back().encode()),
         ("header of an entry of writes", entry_of_writes().encode(ARRAY, BLOCK)),
@@ -42,6 +42,7 @@ fn structures() -> [(&'static str, Vec<u8>); 14] {
         ("superblock of an array with several parities", with_several_parities().encode()),
         ("superblock of a declustered array", declustered().encode()),
         ("superblock of an array with distributed spares", with_spares().encode()),
+        ("log segment header with its position", header(Some(5)).encode(ARRAY, BLOCK)),
     ]
 }
 
@@ -144,10 +145,10 @@ fn record(sequence: u64, kind: RecordKind) -> Record {
     }
 }
 
-fn header() -> Header {
+fn header(position: Option<u32>) -> Header {
     let records = [(5, RecordKind::Update), (6, RecordKind::Overwrite), (7, RecordKind::Cancel)];
     let records = records.map(|(number, kind)| record(2 << 40 | number, kind));
-    Header { region: Region::new(11), stamp: 2 << 40 | 9, records: records.to_vec() }
+    Header { region: Region::new(11), position, stamp: 2 << 40 | 9, records: records.to_vec() }
 }
 
 fn entry() -> EntryHeader {

@@ -88,6 +88,8 @@ impl Record {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) region: Region,
+    /// Its position in the region's log. `None` in headers of former versions.
+    pub(crate) position: Option<u32>,
     /// Rises with each appended segment: of two segments with the same record the later one counts.
     pub(crate) stamp: u64,
     pub(crate) records: Vec<Record>,
@@ -138,6 +140,12 @@ pub(crate) fn header_records(length: Sectors) -> usize {
 }
 
 impl Header {
+    /// Whether the header belongs to this position of this region's log. (What a member wrote in a
+    /// wrong place may lie over the header of another position, and be newer.)
+    pub(crate) fn belongs_to(&self, region: Region, position: u32) -> bool {
+        self.region == region && self.position.is_none_or(|own| own == position)
+    }
+
     /// Whether the sessions so far can have given its stamp and the numbers of its records.
     pub(crate) fn is_within(&self, horizon: Horizon) -> bool {
         horizon.has(self.stamp) && self.records.iter().all(|record| horizon.has(record.sequence))
@@ -147,7 +155,7 @@ impl Header {
         assert!(self.records.len() <= header_records(length), "a segment closes when its header is full");
         let mut out = Writer::new(length.bytes().as_usize());
         out.bytes(&MAGIC).u32(0).u32(self.region.get()).bytes(&array.0).u32(self.records.len() as u32);
-        out.u32(0).u64(self.stamp);
+        out.u32(self.position.map_or(0, |position| position + 1)).u64(self.stamp);
         out.seek(HEADER_BYTES);
         for record in &self.records {
             out.u64(record.sequence).u32(record.stripe).u16(record.unit.get());
@@ -168,13 +176,13 @@ impl Header {
         if from.array() != array.0 {
             return None;
         }
-        let (count, _, stamp) = (from.u32() as usize, from.u32(), from.u64());
+        let (count, position, stamp) = (from.u32() as usize, from.u32().checked_sub(1), from.u64());
         if HEADER_BYTES + count * RECORD_BYTES > block.len() {
             return None;
         }
         from.seek(HEADER_BYTES);
         let records = (0..count).map(|_| decode_record(&mut from)).collect::<Option<_>>()?;
-        Some(Header { region, stamp, records })
+        Some(Header { region, position, stamp, records })
     }
 }
 
@@ -208,7 +216,8 @@ mod tests {
             start: Sectors::new(24 + u64::from(number)),
             digest: 7 * u32::from(number),
         };
-        Header { region: Region::new(3), stamp: 4, records: (0..count).map(record).collect() }
+        let records = (0..count).map(record).collect();
+        Header { region: Region::new(3), position: Some(6), stamp: 4, records }
     }
 
     #[test]
@@ -223,6 +232,17 @@ mod tests {
             block[70] ^= 1;
             assert_eq!(Header::decode(&block, ARRAY), None);
         }
+    }
+
+    #[test]
+    fn a_header_belongs_to_one_position_of_one_region() {
+        let (region, header) = (Region::new(3), header(1));
+        let read = Header::decode(&header.encode(ARRAY, Sectors::new(8)), ARRAY).expect("it is one");
+        assert!(read.belongs_to(region, 6));
+        assert!(!read.belongs_to(region, 5) && !read.belongs_to(Region::new(2), 6));
+        let former = Header { position: None, ..header };
+        let read = Header::decode(&former.encode(ARRAY, Sectors::new(8)), ARRAY).expect("it is one");
+        assert!(read.belongs_to(region, 5) && !read.belongs_to(Region::new(2), 5));
     }
 
     #[test]

@@ -135,7 +135,8 @@ impl Logs {
         job.plan.strategy = Strategy::Metadata;
         for segment in &segments {
             let segment = self.segment(*segment);
-            let block = Header { region, stamp: segment.stamp, records: segment.records.clone() };
+            let (position, stamp, records) = (segment.position, segment.stamp, segment.records.clone());
+            let block = Header { region, position, stamp, records };
             job.metadata.extend(block.encode(cx.identity, self.header));
         }
         // What the commit log forgets from here on must not be lost.

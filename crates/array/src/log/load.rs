@@ -139,7 +139,8 @@ impl Logs {
         cx.jobs.end(id);
         let length = self.header.bytes().as_usize();
         for (position, bytes) in load.asked.clone().into_iter().zip(metadata.chunks(length)) {
-            let header = Header::decode(bytes, cx.identity).filter(|header| header.region == load.region);
+            let header =
+                Header::decode(bytes, cx.identity).filter(|header| header.belongs_to(load.region, position));
             match header {
                 Some(header) if header.is_within(self.before) => load.take(position, header),
                 Some(_) => self.report_implausible_segment(cx, &load, position),

@@ -415,9 +415,9 @@ const ROWS: u64 = 4;
 /// A region has six stripes, and a log of two segments, each with room for records of six blocks.
 const REGION: RegionShape =
     RegionShape { regions: 2, stripes: 6, sublogs: 1, sublog_segments: 2, segment: 8, grain: 1 };
-/// The blocks of each member's commit log, and the part of them that is for intents.
-const COMMIT_LOG: u64 = 32;
+/// The blocks of each member's commit log that are for intents, and the least for records.
 const INTENT_LOG: u64 = 8;
+const RECORDS: u64 = 24;
 /// The blocks of each member's stream of writes, if there is one.
 const WRITE_LOG: u64 = 48;
 
@@ -555,6 +555,15 @@ impl Subject {
         }
     }
 
+    /// The blocks of each member's commit log that are for records: four of the longest entries.
+    fn records(&self) -> u64 {
+        let organization = self.organization.organization;
+        let logs = REGION.sublogs * organization.log_copies(self.organization.checks.of(self.members));
+        let logs = if organization.layout.is_in_regions() { logs } else { 0 };
+        let units = self.width.unwrap_or(self.members) - logs;
+        RECORDS.max(4 * (UNIT * u64::from(units) + 1))
+    }
+
     /// The geometry that `creation` gives, with much less data, so that there is less to read after
     /// each cut.
     fn tiny(&self, creation: &Creation, block: u64) -> StoredGeometry {
@@ -566,7 +575,7 @@ impl Subject {
             *regions = RegionShape { segment: REGION.segment * block, grain: block, ..REGION };
         }
         if geometry.is_journaled() {
-            stored.commit_log = COMMIT_LOG * block;
+            stored.commit_log = (INTENT_LOG + self.records()) * block;
             stored.intent_log = INTENT_LOG * block;
             stored.write_log = if self.write_back { WRITE_LOG * block } else { 0 };
         }

@@ -163,7 +163,7 @@ mod tests {
         let columns = Columns::new(Sectors::ZERO, Sectors::new(8));
         let (unit, kind, start) = (Unit::new(0), RecordKind::Update, Sectors::ZERO);
         let record = Record { sequence, stripe: 0, unit, kind, columns, start, digest: 7 };
-        Header { region: Region::new(0), stamp, records: vec![record] }
+        Header { region: Region::new(0), position: None, stamp, records: vec![record] }
     }
 
     fn stored(stamp: u64, sequences: &[u64]) -> Stored {

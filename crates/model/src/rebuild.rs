@@ -1,13 +1,11 @@
 //! The time of a rebuild beside the requests of hosts.
 //!
 //! A step of a rebuild reads a unit from each of k disks and writes what it computes to one more;
-//! then the next step begins.
-//! Each of its reads waits for the accesses of hosts that are at its disk. Unlike the siblings of a
-//! host's request, which keep company from one disk to the next, these k disks have queues of
-//! different lengths, and the step waits for the longest.
+//! then the next step begins. Each of its reads waits for the accesses of hosts that are at its
+//! disk. These k disks have queues of different lengths, and the step waits for the longest.
 //!
-//! While a disk is busy, the number of accesses that wait there is taken as in a closed network of n
-//! like queues in which M accesses wait, of which each arrangement is as likely as any other:
+//! While a disk is busy, the number of accesses that wait there is taken as in a closed network of
+//! n like queues in which M accesses wait, of which each arrangement is as likely as any other:
 //!
 //! > P(q) ∝ yᵠ C(M − q + n − 2, n − 2),
 //!
@@ -96,7 +94,7 @@ impl Hosts {
     fn behind(&self, slower: f64, access: Time) -> Result<Distribution, DistributionError> {
         let Time { mean, deviation } = self.access;
         let variance = deviation * deviation;
-        // Of the access in service a part is done: what is left is as with arrivals at random times.
+        // Of the access in service a part is done: the rest is as with arrivals at random times.
         let variation = if mean > 0.0 { variance / (mean * mean) } else { 0.0 };
         let rest = mean * (1.0 + variation) / 2.0;
         let rest_variance = mean * mean * (1.0 + 3.0 * variation) / 3.0 - rest * rest;
@@ -142,8 +140,8 @@ fn waiting(mean: f64, disks: Option<f64>, slower: f64) -> Vec<f64> {
 }
 
 impl Step {
-    /// The time from one step to the next, in ms, with these accesses of hosts at the disks that are
-    /// read and at those that are written: as many as if nothing were rebuilt.
+    /// The time from one step to the next, in ms, with these accesses of hosts at the disks that
+    /// are read and at those that are written: as many as if nothing were rebuilt.
     ///
     /// # Errors
     /// A time is negative, or not finite.

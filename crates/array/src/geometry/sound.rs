@@ -147,8 +147,8 @@ impl StoredGeometry {
         require(regions.member_length().get() <= self.layout.length, "regions")
     }
 
-    /// The least length of the stream of records. An entry does not wrap around the end of its lane,
-    /// so up to an entry may stay unused there. That is a quarter at most, which is kept free.
+    /// The least length of the stream of records. An entry does not wrap around the end of its
+    /// lane, so up to an entry may stay unused there: a quarter at most, which is kept free.
     fn shortest_records(&self) -> Sectors {
         let logs = self.regions.filter(|_| self.organization.layout.is_in_regions());
         let copies = self.organization.log_copies(self.checks);

@@ -1,9 +1,9 @@
 //! A member is rebuilt while hosts go on.
 //!
 //! What hosts' requests do depends on whether their stripe is rebuilt. So there are two states, of
-//! which the array goes from one to the other: no stripe is rebuilt, and all are. In each, hosts and
-//! rebuild share the disks: the rebuild's steps wait for hosts' accesses, and hosts meet its bursts.
-//! In between, the time of a step and that between hosts' requests are means of both, weighted by
+//! which the array goes from one to the other: no stripe is rebuilt, and all are. In each, hosts
+//! and rebuild share the disks: the rebuild's steps wait for hosts' accesses, and hosts meet its
+//! bursts. In between, the time of a step and that between hosts' requests are means of both, weighted by
 //! what is rebuilt.
 
 use std::collections::BTreeSet;
@@ -16,10 +16,10 @@ use parlour_units::{Slot, Stripe};
 use parlour_workload::source::Load;
 
 use super::clock::Clock;
+use super::prediction::Prediction;
 use super::refused::{Unmodelled, geometry};
 use super::stage::{Doing, Stage};
-use super::state::{Asked, Other, State};
-use super::{Prediction, milliseconds};
+use super::state::{Asked, Other, State, milliseconds};
 use crate::experiment::health::rebuilt_slot;
 use crate::experiment::prepared::Prepared;
 
@@ -103,7 +103,7 @@ impl Rebuilding {
         let response = f64::from(processes) / throughput * 1e3 - milliseconds(think.mean());
         let queue = throughput * response / 1e3;
         let mut prediction =
-            last.state.prediction(prepared, Measures { throughput, response, queue, ..first.found });
+            Prediction::of(prepared, &last.state, Measures { throughput, response, queue, ..first.found });
         let busy = |phase: &Phase| self.utilization(prepared, phase);
         prediction.utilization = part * busy(&first) + (1.0 - part) * busy(&last);
         prediction.rebuild_s = Some(self.steps.count * time / 1e3);

@@ -4,15 +4,16 @@
 use parlour_array::NotWhole;
 use parlour_model::bursts::{Burst, Choosing, Later, Population};
 use parlour_model::fork_join::{Measures, Network, Phase};
+use parlour_units::Duration;
 use parlour_workload::delay::Delay;
 use parlour_workload::random::Random;
 use parlour_workload::source::{Load, Source};
 
 use super::clock::Clock;
 use super::journal::Journal;
+use super::logs;
 use super::refused::{Unmodelled, geometry};
 use super::stages::{Queues, Stages, Timed};
-use super::{logs, milliseconds};
 use crate::experiment::prepared::Prepared;
 
 /// The requests of a run.
@@ -170,4 +171,8 @@ fn open(disks: u32, timed: &Timed, later: Later, gap: Delay) -> Result<Measures,
     let throughput = rate * 1e3;
     let (queue, at_disk) = (response * rate, utilization + each_disk * wait);
     Ok(Measures { processes: 0, response, throughput, queue, at_disk, utilization })
+}
+
+pub(super) fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
 }

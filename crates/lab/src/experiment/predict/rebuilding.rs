@@ -3,8 +3,8 @@
 //! What hosts' requests do depends on whether their stripe is rebuilt. So there are two states, of
 //! which the array goes from one to the other: no stripe is rebuilt, and all are. In each, hosts
 //! and rebuild share the disks: the rebuild's steps wait for hosts' accesses, and hosts meet its
-//! bursts. In between, the time of a step and that between hosts' requests are means of both, weighted by
-//! what is rebuilt.
+//! bursts. In between, the time of a step and that between hosts' requests are means of both,
+//! weighted by what is rebuilt.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;

@@ -89,16 +89,11 @@ pub(super) fn logged_data_units(members: u16, sublogs: u16) -> u64 {
 /// The least length of the commit log: room for a few of the longest entries. `sublogs` is `None`
 /// where parity is updated in place.
 pub(super) fn least_commit_log(unit: Sectors, members: u16, sublogs: Option<u16>) -> Sectors {
-    // Differences of all data of a stripe are recorded, or new content of all of its units.
+    // Differences of all data of a stripe are recorded, or new content of all of its units. Old and
+    // new checksums together take a thirty-second of the data that they describe.
     let units = sublogs.map_or(members.into(), |sublogs| logged_data_units(members, sublogs));
     let stripe = unit * units;
-    (stripe + checksums(stripe) + Sectors::new(15)) * COMMITS
-}
-
-/// Room for the header of an entry: old and new checksums together take a thirty-second of the data
-/// that they describe.
-pub(super) fn checksums(stripe: Sectors) -> Sectors {
-    Sectors::new(stripe.get() / 16 + 1)
+    (stripe + Sectors::new(stripe.get() / 16 + 16)) * COMMITS
 }
 
 /// The greatest length of a commit log that creation makes for such stripes.

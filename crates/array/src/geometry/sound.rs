@@ -8,7 +8,7 @@ use parlour_units::{Sectors, Slot};
 
 use super::sizes::{
     LARGEST_SEGMENT, LEAST_BLOCKS, LONG_BAD_BLOCK_LOG, MAPS_AT, MAXIMUM_MEMBERS, METADATA_BLOCK,
-    MOST_COMMIT_LOG, MOST_REGIONS, MOST_SPARES, SHORTEST_BAD_BLOCK_LOG, bitmap_length, checksums, lanes_fit,
+    MOST_COMMIT_LOG, MOST_REGIONS, MOST_SPARES, SHORTEST_BAD_BLOCK_LOG, bitmap_length, lanes_fit,
     least_commit_log, longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
@@ -147,17 +147,6 @@ impl StoredGeometry {
         require(regions.member_length().get() <= self.layout.length, "regions")
     }
 
-    /// The least length of the stream of records. An entry does not wrap around the end of its
-    /// lane, so up to an entry may stay unused there: a quarter at most, which is kept free.
-    fn shortest_records(&self) -> Sectors {
-        let logs = self.regions.filter(|_| self.organization.layout.is_in_regions());
-        let copies = self.organization.log_copies(self.checks);
-        let logs = logs.map_or(0, |shape| shape.sublogs.saturating_mul(copies));
-        let units = self.layout.width.unwrap_or(self.layout.group_members).saturating_sub(logs);
-        let (stripe, block) = (Sectors::new(self.layout.unit) * u64::from(units), Sectors::new(self.block));
-        (stripe + checksums(stripe).round_up(block)) * 4
-    }
-
     fn check_commit_log(&self) -> Sound {
         let (commits, intents) = (self.commit_log, self.intent_log);
         if !self.consistency.is_journal() {
@@ -177,7 +166,6 @@ impl StoredGeometry {
         let writes = Sectors::new(self.write_log);
         let least = least_commit_log(unit, self.layout.group_members, sublogs);
         let records = Sectors::new(commits - intents);
-        require(records >= self.shortest_records(), "length of the stream of records")?;
         let fit = lanes_fit(self.lanes, (records, least), (writes, Sectors::new(self.block)));
         require(self.lanes == 1 || fit, "lanes of the commit log")?;
         let whole = writes.is_multiple_of(Sectors::new(self.block)) && writes <= MOST_COMMIT_LOG;

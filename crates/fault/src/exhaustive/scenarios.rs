@@ -128,7 +128,7 @@ const fn again(scenario: Scenario, steps: &'static [Step]) -> Scenario {
 
 /// The table of scenarios. A stripe unit is two sectors; with parity, a stripe has four sectors of
 /// data. In an array of four members, the last member holds the log of the first region.
-pub const SCENARIOS: [Scenario; 42] = [
+pub const SCENARIOS: [Scenario; 41] = [
     all("opening and stopping", &[Watch, Write(0, 2), Quiet, Stop, Quiet, Write(1, 1)]),
     again(all("a small write and its recovery", &[Quiet, Watch, Write(0, 1)]), &[Write(0, 1)]),
     all("two blocks of one stripe", &[Quiet, Watch, Write(0, 1), Write(2, 1)]),
@@ -399,13 +399,6 @@ pub const SCENARIOS: [Scenario; 42] = [
             Flush,
         ],
     ),
-    again(
-        of_spares(
-            "a move into spare room, and its recovery",
-            &[Quiet, Write(0, 4), Flush, Quiet, Watch, Excluded(1), Quiet],
-        ),
-        &[Write(0, 1)],
-    ),
 ];
 
 /// The blocks of a stripe unit.
@@ -439,6 +432,11 @@ impl Scenario {
     /// Whether the recovery from each cut is cut again: such a scenario takes longest.
     pub fn cuts_recoveries(&self) -> bool {
         self.again.is_some()
+    }
+
+    /// Whether a block has several sectors.
+    pub fn has_long_blocks(&self) -> bool {
+        self.block > 1
     }
 
     /// The scenario on `subject`. `seed` determines how long each access takes.

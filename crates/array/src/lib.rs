@@ -104,4 +104,4 @@ pub use roster::{MemberInfo, Traffic};
 pub use status::{
     Counters, Event, FailureCause, Held, LogStatus, MemberStatus, Status, TrafficStatus, WriteBackStatus,
 };
-pub use tuning::{LargeWrite, LogFlush, LogPool, Simulated, Tuning};
+pub use tuning::{LargeWrite, LogFlush, LogPool, QUIET, Simulated, Tuning};

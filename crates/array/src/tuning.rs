@@ -64,6 +64,10 @@ pub struct Simulated {
     pub compression: Compression,
 }
 
+/// Hosts count as idle after they were silent for this long; until then maintenance leaves them
+/// room.
+pub const QUIET: Duration = Duration::from_millis(50);
+
 /// Limits, thresholds and pace.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tuning {

@@ -7,12 +7,11 @@
 //! While a disk is busy, the number of accesses that wait there is taken as in a closed network of
 //! n like queues in which M accesses wait, of which each arrangement is as likely as any other:
 //!
-//! > P(q) ∝ yᵠ C(M − q + n − 2, n − 2),
+//! > P(q) ∝ yᵠ C(M − q + n − 2, n − 2).
 //!
-//! and with open arrivals, whose M is unlimited, it is geometric. (With exponential times that is
-//! exact. With others, only the means that are given are.) y is how much slower the disk is than
-//! others to the hosts, because the rebuild reads this one more than others, like the copy of a
-//! mirrored disk.
+//! (With exponential times that is exact. With others, only the means that are given are.) y is how
+//! much slower the disk is than others to the hosts, because the rebuild reads this one more than
+//! others, like the copy of a mirrored disk.
 //!
 //! What the rebuild costs the hosts are [bursts](crate::bursts): its reads are on all k disks at
 //! the same time.
@@ -37,8 +36,8 @@ pub struct Hosts {
     pub at_disk: f64,
     /// The part of the time for which one is in service.
     pub busy: f64,
-    /// The number of all disks together, if it is limited.
-    pub disks: Option<f64>,
+    /// The number of disks.
+    pub disks: f64,
     /// The time of an access.
     pub access: Time,
 }
@@ -62,9 +61,6 @@ const RARE: f64 = 1e-9;
 /// The longest queue.
 const LONGEST: usize = 10_000;
 
-/// The largest ratio of the probabilities of a queue and of one that is shorter by one.
-const MOST: f64 = 0.999;
-
 /// The largest part of the time for which a rebuild reads a disk.
 const MOST_READ: f64 = 0.95;
 
@@ -77,7 +73,7 @@ const POINTS: u32 = 9;
 impl Hosts {
     /// No accesses.
     pub const NONE: Hosts =
-        Hosts { at_disk: 0.0, busy: 0.0, disks: None, access: Time { mean: 0.0, deviation: 0.0 } };
+        Hosts { at_disk: 0.0, busy: 0.0, disks: 1.0, access: Time { mean: 0.0, deviation: 0.0 } };
 
     /// The probabilities that 0, 1, … accesses are at a disk that is slower than others by this
     /// factor.
@@ -116,16 +112,15 @@ impl Hosts {
 }
 
 /// The probabilities that 0, 1, … accesses wait at a busy disk, where `mean` wait at each in the
-/// mean, and one is `slower` than others by this factor. There are no others if arrivals are open.
-fn waiting(mean: f64, disks: Option<f64>, slower: f64) -> Vec<f64> {
-    let more = |length: f64| match disks {
-        Some(disks) if disks <= 1.0 => 0.0,
-        Some(disks) => {
-            let all = disks * mean;
-            slower * (all - length) / (all + disks - 2.0 - length).max(f64::MIN_POSITIVE)
-        }
-        None => (slower * mean / (1.0 + mean)).min(MOST),
-    };
+/// mean, and one is `slower` than others by this factor.
+fn waiting(mean: f64, disks: f64, slower: f64) -> Vec<f64> {
+    if disks <= 1.0 {
+        // All that wait are there.
+        let all = (mean.round() as usize).min(LONGEST);
+        return (0..=all).map(|length| if length == all { 1.0 } else { 0.0 }).collect();
+    }
+    let all = disks * mean;
+    let more = |length: f64| slower * (all - length) / (all + disks - 2.0 - length).max(f64::MIN_POSITIVE);
     let (mut lengths, mut sum) = (vec![1.0], 1.0);
     while lengths.len() < LONGEST {
         let next = lengths[lengths.len() - 1] * more(lengths.len() as f64 - 1.0);
@@ -160,7 +155,7 @@ impl Step {
 
     /// How much slower than others a disk is that is read, to hosts, if a step takes this time.
     fn slower(&self, hosts: &Hosts, time: f64) -> f64 {
-        let Some(disks) = hosts.disks else { return 1.0 };
+        let disks = hosts.disks;
         let (read, among) = (f64::from(self.read.get()), self.among.min(disks));
         let busy = (self.reading.mean * read / among / time).min(MOST_READ);
         (1.0 - busy * among / disks) / (1.0 - busy)
@@ -189,32 +184,38 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_of_several_geometric_queues_is_waited_for() {
+    fn the_longest_of_several_queues_is_waited_for() {
         let access = Time { mean: 20.0, deviation: 20.0 };
-        let hosts = Hosts { at_disk: 1.0, busy: 0.5, disks: None, access };
+        let hosts = Hosts { at_disk: 1.0, busy: 0.5, disks: 100.0, access };
         // Exponential times of 20 ms and a read, of which one waits for one in the mean.
-        let one = time(step(1, 10), hosts);
+        let one = time(step(1, 100), hosts);
         assert!((one - 50.0).abs() < 1.0, "{one}");
-        let longest = time(step(10, 10), hosts);
+        let longest = time(step(10, 100), hosts);
         assert!(longest > one + 40.0, "{longest}");
     }
 
     #[test]
-    fn a_limited_number_of_accesses_varies_less() {
+    fn all_accesses_wait_at_an_only_disk() {
+        let hosts = Hosts { at_disk: 4.0, busy: 1.0, disks: 1.0, access: READ };
+        assert_eq!(hosts.lengths(1.0), [0.0, 0.0, 0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn few_disks_with_few_accesses_have_no_long_queues() {
         let access = Time { mean: 20.0, deviation: 5.0 };
-        let open = Hosts { at_disk: 3.0, busy: 0.75, disks: None, access };
-        let closed = Hosts { disks: Some(4.0), ..open };
+        let many = Hosts { at_disk: 3.0, busy: 0.75, disks: 100.0, access };
+        let few = Hosts { disks: 4.0, ..many };
         let mean = |hosts: Hosts| {
             hosts.lengths(1.0).iter().enumerate().map(|(length, part)| length as f64 * part).sum::<f64>()
         };
-        assert!((mean(open) - 3.0).abs() < 1e-3 && (mean(closed) - 3.0).abs() < 1e-3);
-        assert!(time(step(4, 4), closed) < time(step(4, 4), open));
+        assert!((mean(many) - 3.0).abs() < 1e-3 && (mean(few) - 3.0).abs() < 1e-3);
+        assert!(time(step(4, 4), few) < time(step(4, 4), many));
     }
 
     #[test]
     fn hosts_gather_at_the_disk_that_is_read_more_than_others() {
         let access = Time { mean: 20.0, deviation: 5.0 };
-        let hosts = Hosts { at_disk: 3.0, busy: 0.8, disks: Some(6.0), access };
+        let hosts = Hosts { at_disk: 3.0, busy: 0.8, disks: 6.0, access };
         let (always, in_turn) = (time(step(1, 1), hosts), time(step(1, 6), hosts));
         assert!(always > 1.2 * in_turn, "{always}, {in_turn}");
     }

@@ -16,7 +16,8 @@ use crate::read::Turns;
 use crate::request::{Completion, Request, RequestError};
 use crate::stage::{Range, Stage};
 use crate::stripe::StripeWork;
-use parlour_units::{Duration, Instant, Sector, Sectors, Slot, Stripe};
+use crate::tuning::QUIET;
+use parlour_units::{Instant, Sector, Sectors, Slot, Stripe};
 use std::collections::VecDeque;
 
 #[derive(Debug)]
@@ -61,10 +62,6 @@ pub(super) enum Origin {
 pub(super) fn range_of(request: &Request) -> Range {
     Range::new(request.at, request.length)
 }
-
-/// Hosts count as idle after they were silent for this long; until then maintenance leaves them
-/// room.
-const QUIET: Duration = Duration::from_millis(50);
 
 /// Requests that are not yet answered.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use parlour_workload::source::Source;
 use parlour_workload::space::Space;
 
 use super::control::{Control, Found, Setting};
-use super::health::{Followed, Happened, HealthSettings};
+use super::health::{Followed, Happened, HealthSettings, rebuilt_slot};
 use super::path::PathSettings;
 use super::rival_plan::RivalPlan;
 use super::workload::{WorkloadError, WorkloadSettings};
@@ -150,6 +150,12 @@ impl Prepared {
         dead.sort_unstable();
         dead.dedup();
         dead
+    }
+
+    /// The slot whose drive is rebuilt, if the run lasts until then and nothing else happens.
+    pub(super) fn rebuilt(&self) -> Option<Slot> {
+        let into_room = self.geometry()?.layout().spares() > 0;
+        rebuilt_slot(&self.health, into_room).filter(|_| self.until_rebuilt)
     }
 
     fn run_once(

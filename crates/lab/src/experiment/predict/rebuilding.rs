@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use parlour_array::{Action, NotWhole, Tuning, rebuild_accesses};
+use parlour_array::{Action, NotWhole, QUIET, Tuning, rebuild_accesses};
 use parlour_model::fork_join::Measures;
 use parlour_model::rebuild::{Hosts, Step, Time};
 use parlour_units::{Slot, Stripe};
@@ -20,7 +20,6 @@ use super::prediction::Prediction;
 use super::refused::{Unmodelled, geometry};
 use super::stage::{Doing, Stage};
 use super::state::{Asked, Other, State, milliseconds};
-use crate::experiment::health::rebuilt_slot;
 use crate::experiment::prepared::Prepared;
 
 /// The number of stripes on a slot whose rebuild is looked at.
@@ -28,9 +27,6 @@ const SAMPLE: u64 = 200;
 
 /// The number of parts of a rebuild over which means are taken.
 const PARTS: u32 = 16;
-
-/// Maintenance takes hosts for idle after this time, in ms.
-const QUIET: f64 = 50.0;
 
 /// The largest part of the time for which hosts may count as idle.
 const MOST_IDLE: f64 = 0.05;
@@ -72,10 +68,8 @@ struct Phase {
 impl Rebuilding {
     /// Returns `None` if nothing is rebuilt.
     pub(super) fn of(prepared: &Prepared) -> Result<Option<Rebuilding>, Unmodelled> {
+        let Some(slot) = prepared.rebuilt() else { return Ok(None) };
         let into_room = geometry(prepared).layout().spares() > 0;
-        let Some(slot) = rebuilt_slot(&prepared.health, into_room).filter(|_| prepared.until_rebuilt) else {
-            return Ok(None);
-        };
         let dead = prepared.dead();
         let steps = Steps::of(prepared, slot, &dead)?;
         Ok(Some(Rebuilding { slot, into_room, dead, steps }))
@@ -124,12 +118,8 @@ impl Rebuilding {
         if !rebuilt {
             failed.push(self.slot);
         }
-        let mut state = State::of(prepared, asked, clock, NotWhole { failed: &failed, rebuilding })?;
-        if rebuilt && self.into_room {
-            // What the member held is now on the others.
-            state.queues.count = state.queues.count.saturating_sub(1).max(1);
-            state.dead += 1;
-        }
+        let state = State::of(prepared, asked, clock, NotWhole { failed: &failed, rebuilding })?;
+        let state = if rebuilt && self.into_room { state.on_one_less() } else { state };
         let Steps { read, among, blocks, .. } = self.steps;
         let mut time = |doing: Doing| -> Result<(Time, f64), Unmodelled> {
             let (phase, parts) = clock.phase(Stage { doing, siblings: 1, blocks }, 1)?;
@@ -218,11 +208,11 @@ impl Phase {
 
     /// The accesses of hosts that have these means.
     fn hosts(&self, found: &Measures) -> Hosts {
-        let (timed, disks) = (&self.state.timed, f64::from(self.state.queues.count));
+        let (timed, disks) = (&self.state.timed, f64::from(self.state.disks()));
         Hosts {
             at_disk: found.at_disk,
             busy: found.throughput / 1e3 * timed.disk_time() / disks,
-            disks: Some(disks),
+            disks,
             access: timed.access(),
         }
     }
@@ -255,7 +245,7 @@ impl Whole {
 
 /// Hosts that are often idle would leave the rebuild all the disks.
 fn check_busy(found: &Measures) -> Result<(), Unmodelled> {
-    let idle = if found.queue < 1.0 { (-QUIET * found.throughput / 1e3).exp() } else { 0.0 };
+    let idle = if found.queue < 1.0 { (-QUIET.as_secs_f64() * found.throughput).exp() } else { 0.0 };
     if idle > MOST_IDLE {
         let what = "a rebuild is modelled only beside hosts that are hardly ever idle";
         return Err(Unmodelled::Key { key: "workload.think", what });

@@ -9,7 +9,6 @@ use parlour_model::service::ServiceError;
 use parlour_model::utilization::Refused;
 
 use crate::experiment::control::Control;
-use crate::experiment::health::rebuilt_slot;
 use crate::experiment::prepared::Prepared;
 use crate::experiment::workload::{DuringName, PlaceSetting, WorkloadError};
 
@@ -61,12 +60,6 @@ pub(super) fn geometry(prepared: &Prepared) -> &Geometry {
     prepared.geometry().expect("rivals have no geometry, and are refused")
 }
 
-/// Whether the run lasts until a member is rebuilt, and nothing else happens.
-fn is_rebuilt(prepared: &Prepared, geometry: &Geometry) -> bool {
-    let into_room = geometry.layout().spares() > 0;
-    prepared.until_rebuilt && rebuilt_slot(&prepared.health, into_room).is_some()
-}
-
 /// Checks that the closed forms model all settings of the file.
 pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
     let Some(geometry) = prepared.geometry() else {
@@ -87,7 +80,7 @@ pub(super) fn check(prepared: &Prepared) -> Result<(), Unmodelled> {
             "what is found by running again and again is not modelled",
         ),
         (
-            prepared.dead().len() < prepared.health.len() && !is_rebuilt(prepared, geometry),
+            prepared.dead().len() < prepared.health.len() && prepared.rebuilt().is_none(),
             "health",
             "only members that have died in the beginning are modelled, and one that is rebuilt until the end",
         ),

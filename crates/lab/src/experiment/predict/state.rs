@@ -43,7 +43,7 @@ impl Other {
 pub(super) struct State {
     pub(super) stages: Stages,
     pub(super) timed: Timed,
-    pub(super) queues: Queues,
+    queues: Queues,
     /// What requests cause in the background.
     later: Later,
     journal: Option<Journal>,
@@ -67,6 +67,18 @@ impl State {
         let whole = failed.is_empty() && rebuilding.is_empty();
         let later = if whole { logs::later(prepared, &stages)? } else { Later::default() };
         Ok(State { stages, timed, queues, later, journal, dead: failed.len() as u32 })
+    }
+
+    /// The number of disks that have queues of their own.
+    pub(super) fn disks(&self) -> u32 {
+        self.queues.count
+    }
+
+    /// The same where what a member held is on all others, in spare room.
+    pub(super) fn on_one_less(mut self) -> State {
+        self.queues.count = self.queues.count.saturating_sub(1).max(1);
+        self.dead += 1;
+        self
     }
 
     /// The means under a load, beside other accesses (if it is a closed one).

@@ -23,6 +23,7 @@ for number in 0 1 2 3 4 5; do
     echo 1 >"$disk/hw_queue_depth"
     echo 2 >"$disk/queue_mode"
     echo 2 >"$disk/irqmode"
+    echo 8192 >"$disk/max_sectors"
     echo $((access * 1000000)) >"$disk/completion_nsec"
     echo 1 >"$disk/power"
     members="$members /dev/member$number"

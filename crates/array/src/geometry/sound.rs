@@ -12,6 +12,7 @@ use super::sizes::{
     least_commit_log, longest_commit_log, table_length,
 };
 use super::stored::StoredGeometry;
+use crate::format::commit_entry::entry_length;
 use crate::layout::{Layout, Protection, RegionShape, Regions};
 
 /// Members are shorter than this (2 EiB), and their data areas together shorter than the next (4
@@ -147,6 +148,25 @@ impl StoredGeometry {
         require(regions.member_length().get() <= self.layout.length, "regions")
     }
 
+    /// The longest entry of the stream of records: differences of all data of a stripe where parity is
+    /// logged, else new content of all of its units. It does not wrap around the end of its lane, and
+    /// a quarter of a lane is kept free for that.
+    fn longest_entry(&self) -> Sectors {
+        let units = self.layout.width.unwrap_or(self.layout.group_members);
+        let (unit, block) = (Sectors::new(self.layout.unit), Sectors::new(self.block));
+        let (units, records) = match self.regions.filter(|_| self.organization.is_logged()) {
+            Some(shape) => {
+                let logs = shape.sublogs.saturating_mul(self.organization.log_copies(self.checks));
+                let units = u64::from(units.saturating_sub(self.checks).saturating_sub(logs));
+                // (A piece is cut where a segment ends; less than half of one is its header.)
+                (units, units + unit * units / Sectors::new(shape.segment.div_ceil(2)) + 2)
+            }
+            // (Each unit, and of each check unit parts between the ends of others.)
+            None => (u64::from(units), u64::from(units) * (1 + 2 * u64::from(self.checks))),
+        };
+        entry_length(records, unit * units, unit * units, block)
+    }
+
     fn check_commit_log(&self) -> Sound {
         let (commits, intents) = (self.commit_log, self.intent_log);
         if !self.consistency.is_journal() {
@@ -166,6 +186,7 @@ impl StoredGeometry {
         let writes = Sectors::new(self.write_log);
         let least = least_commit_log(unit, self.layout.group_members, sublogs);
         let records = Sectors::new(commits - intents);
+        require(records >= self.longest_entry() * 4, "length of the stream of records")?;
         let fit = lanes_fit(self.lanes, (records, least), (writes, Sectors::new(self.block)));
         require(self.lanes == 1 || fit, "lanes of the commit log")?;
         let whole = writes.is_multiple_of(Sectors::new(self.block)) && writes <= MOST_COMMIT_LOG;

@@ -116,6 +116,17 @@ fn a_commit_log_longer_than_creation_makes_is_refused() {
     assert_eq!(refused(&of("raid5"), |it| it.commit_log = 8), "length of the commit log");
 }
 
+/// An entry that finds no place in its lane would have to wait for ever.
+#[test]
+fn a_stream_of_records_too_short_for_its_longest_entries_is_refused() {
+    let good = logged();
+    let (commit_log, intents) = (good.geometry.commit_log, good.geometry.intent_log);
+    for records in [8, 64, (commit_log - intents) / 8 / 8 * 8] {
+        let short = |it: &mut StoredGeometry| (it.commit_log, it.lanes) = (intents + records, 1);
+        assert_eq!(refused(&good, short), "length of the stream of records");
+    }
+}
+
 #[test]
 fn regions_and_what_is_in_them_are_bounded_by_the_member_and_by_each_other() {
     let good = logged();

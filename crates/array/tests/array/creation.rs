@@ -1,7 +1,7 @@
 //! Impossible wishes for a new array are refused before anything is computed from them; possible
 //! ones give a sound array.
 
-use parlour_array::organization::{Consistency, Organization};
+use parlour_array::organization::{Consistency, NAMED, Organization};
 use parlour_array::{Creation, CreationError, Cylinder, Geometry, LogCreation};
 use parlour_units::Sectors;
 
@@ -247,4 +247,36 @@ fn the_bad_block_log_is_longer_with_a_journal_and_long_members() {
         stored.bad_block_log = unsound;
         assert!(!stored.is_sound(), "{unsound} sectors");
     }
+}
+
+/// A superblock whose stream of records is too short for its longest entries is refused: creation
+/// must not make one.
+#[test]
+fn the_shortest_journal_that_creation_makes_is_long_enough() {
+    let mut made = 0;
+    for named in NAMED {
+        for members in [named.least_members(), 9, 10, 31, 64] {
+            for (unit, block) in [(1, 1), (3, 1), (16, 1), (8, 8), (128, 8), (2_048, 8)] {
+                for checks in named.organization.checks() {
+                    for mib in [3, 4, 5, 6, 8, 12, 16, 24, 64, 256] {
+                        let wishes = Creation {
+                            organization: named.organization,
+                            checks,
+                            members,
+                            unit: Sectors::new(unit),
+                            block: Sectors::new(block),
+                            member_length: Sectors::new(mib << 11),
+                            consistency: Consistency::Journal,
+                            ..creation("raid5")
+                        };
+                        if let Ok(geometry) = Geometry::create(&wishes) {
+                            assert!(geometry.stored().is_sound(), "{wishes:?}");
+                            made += 1;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(made > 1_000, "only {made} are possible");
 }

@@ -148,9 +148,9 @@ impl StoredGeometry {
         require(regions.member_length().get() <= self.layout.length, "regions")
     }
 
-    /// The longest entry of the stream of records: differences of all data of a stripe where parity is
-    /// logged, else new content of all of its units. It does not wrap around the end of its lane, and
-    /// a quarter of a lane is kept free for that.
+    /// The longest entry of the stream of records: differences of all data of a stripe where
+    /// parity is logged, else new content of all of its units. It does not wrap around the end of
+    /// its lane, and a quarter of a lane is kept free for that.
     fn longest_entry(&self) -> Sectors {
         let units = self.layout.width.unwrap_or(self.layout.group_members);
         let (unit, block) = (Sectors::new(self.layout.unit), Sectors::new(self.block));

@@ -161,8 +161,11 @@ impl StoredGeometry {
                 // (A piece is cut where a segment ends; less than half of one is its header.)
                 (units, units + unit * units / Sectors::new(shape.segment.div_ceil(2)) + 2)
             }
-            // (Each unit, and of each check unit parts between the ends of others.)
-            None => (u64::from(units), u64::from(units) * (1 + 2 * u64::from(self.checks))),
+            // (Each unit of data, and of each check unit parts between the ends of those.)
+            None => {
+                let (units, checks) = (u64::from(units), u64::from(self.checks));
+                (units, units.saturating_sub(checks) * (1 + 2 * checks))
+            }
         };
         entry_length(records, unit * units, unit * units, block)
     }

@@ -411,6 +411,8 @@ const REGION: RegionShape =
 /// The blocks of each member's commit log that are for intents, and the least for records.
 const INTENT_LOG: u64 = 8;
 const RECORDS: u64 = 24;
+/// The most blocks of an entry's header.
+const HEADER: u64 = 3;
 /// The blocks of each member's stream of writes, if there is one.
 const WRITE_LOG: u64 = 48;
 
@@ -559,7 +561,7 @@ impl Subject {
         let logs = REGION.sublogs * organization.log_copies(self.organization.checks.of(self.members));
         let logs = if organization.layout.is_in_regions() { logs } else { 0 };
         let units = self.width.unwrap_or(self.members) - logs;
-        RECORDS.max(4 * (UNIT * u64::from(units) + 1))
+        RECORDS.max(4 * (UNIT * u64::from(units) + HEADER))
     }
 
     /// The geometry that `creation` gives, with much less data, so that there is less to read after

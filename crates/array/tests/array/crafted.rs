@@ -116,7 +116,7 @@ fn a_commit_log_longer_than_creation_makes_is_refused() {
     assert_eq!(refused(&of("raid5"), |it| it.commit_log = 8), "length of the commit log");
 }
 
-/// An entry that finds no place in its lane would have to wait for ever.
+/// Regression test. A long write found no place for its entry, and panicked.
 #[test]
 fn a_stream_of_records_too_short_for_its_longest_entries_is_refused() {
     let good = logged();

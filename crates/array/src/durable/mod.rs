@@ -217,6 +217,11 @@ impl Durable {
         self.tables.want();
     }
 
+    /// Whether a table is being written.
+    pub(crate) fn is_writing_table(&self) -> bool {
+        self.tables.versions().is_writing()
+    }
+
     /// `region` waits for the next table: it must be durable which of its records are in the
     /// parity, or need not be redone, before it goes on.
     pub(crate) fn await_table(&mut self, region: Region) {

@@ -192,7 +192,9 @@ impl Logs {
         }
         let due = self.due_region(last).filter(|_| durable.session_is_known(cx));
         let all_stored = due.is_none() && self.appending == 0;
-        if (exposed.is_some() || all_stored || self.wants_table()) && self.awaits_table() {
+        let wanted = (exposed.is_some() || all_stored || self.wants_table()) && self.awaits_table();
+        // (The one that is being written may count what waits for one.)
+        if wanted && !durable.is_writing_table() {
             durable.want_table();
         }
         if let Some(region) = due {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may give up where it likes")]
 
 use crate::common::{Random, SEED, Setup, World, payload};
-use parlour_array::{LogFlush, LogPool};
+use parlour_array::{Action, LogFlush, LogPool};
 use parlour_units::Sectors;
 
 fn logging() -> Setup {
@@ -82,6 +82,35 @@ fn with_a_journal_buffers_are_appended_when_records_take_half_of_it() {
     assert!(left <= used * 3 / 4, "the oldest quarter is forgotten: {used} of {room}, then {left}");
     // Two regions were written: each has one access for its many segments.
     assert!(world.array.status().counters.appends <= 2 && write > 40, "{write} writes");
+}
+
+/// A table lets go of the oldest records. While it is being written, they still wait for one.
+#[test]
+fn with_a_journal_one_table_lets_go_of_what_waits_for_it() {
+    let mut setup = logging_with_journal();
+    setup.log.lanes = Some(1);
+    let mut world = World::new(&setup, SEED);
+    world.settle();
+    let mut random = Random(SEED);
+    let mut tables = 0;
+    for write in 0.. {
+        world.write(write * 16, &payload(&mut random, 8));
+        while !world.pending.is_empty() {
+            tables += usize::from(is_of_table(&world));
+            world.step_at(0);
+        }
+        if tables > 0 {
+            break;
+        }
+    }
+    assert_eq!(tables, world.disks.len(), "each member has one more table");
+}
+
+/// Whether the next access writes a table.
+fn is_of_table(world: &World) -> bool {
+    let geometry = world.array.geometry();
+    let tables = [0, 1].map(|bank| geometry.table_at(bank));
+    matches!(world.pending[0].action, Action::Write { at, .. } if tables.contains(&at))
 }
 
 fn logging_with_journal() -> Setup {

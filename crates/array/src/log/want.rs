@@ -26,6 +26,17 @@ impl Logs {
         }
     }
 
+    /// The stripes of `region` are rebuilt, and then those of the next one of its group: it is
+    /// reintegrated meanwhile, so that they do not wait.
+    pub(crate) fn want_parity_after(&mut self, cx: &mut Context, region: Region) {
+        let next = Region::new(region.get() + u32::from(cx.geometry.layout().groups()));
+        let log = self.regions.get(next);
+        let is_known = log.is_some_and(|log| log.load == LoadState::Known && !log.wanted);
+        if is_known && self.region_is_live(next) {
+            self.want_parity(cx, next);
+        }
+    }
+
     /// Reintegrates all regions that have live records.
     pub(crate) fn want_all_parity(&mut self, cx: &mut Context) {
         let live: Vec<Region> =

@@ -100,7 +100,9 @@ impl Maintenance {
         let beside = |slot: &Slot| may_go_together(cx, first) && may_go_together(cx, *slot);
         let others = left[1..].iter().map(|(_, slot)| *slot);
         let others: Vec<Slot> = others.filter(|slot| at(*slot) == at(first) && beside(slot)).collect();
+        let (region, _) = cx.geometry.layout().region_of(Stripe::new(at(first)));
         self.begin_stripe(cx, stripes, first, &others);
+        logs.want_parity_after(cx, region);
         true
     }
 

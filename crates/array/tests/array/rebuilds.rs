@@ -207,3 +207,36 @@ fn a_member_that_fails_at_any_moment_of_a_shared_rebuild_leaves_the_other_right(
         is_whole(world, &content);
     }
 }
+
+/// What a region's log holds must be in the parity before the region is rebuilt. (It waits where
+/// the stream of intents has no room for those of one more region.)
+#[test]
+fn a_rebuild_seldom_waits_at_the_first_stripe_of_a_region() {
+    let mut setup = Setup::logged(5);
+    (setup.log.regions, setup.member_length) = (Some(8), 8 * 2_048);
+    (setup.tuning.maintenance_depth, setup.tuning.maintenance_depth_busy) = (1, 1);
+    let mut world = World::new(&setup, SEED);
+    let layout = world.array.geometry().layout();
+    let (regions, of_region) =
+        (u64::from(layout.region_count()), layout.stripes() / u64::from(layout.region_count()));
+    let data = layout.stripe_data().get();
+    for region in 0..regions {
+        world
+            .write_now(region * of_region * data, &payload(&mut Random(region), 8))
+            .expect("it can be written");
+    }
+    world.array.fail(world.now, Slot::new(0)).expect("it is redundant");
+    world.drain();
+    world.settle();
+    world.replace(0);
+    let reintegrations = |world: &World| world.array.status().counters.reintegrations;
+    let (mut waits, mut overlaps, mut before) = (Vec::new(), 0, reintegrations(&world));
+    while let Some(task) = world.array.status().rebuild {
+        assert!(world.step(), "the rebuild goes on");
+        if reintegrations(&world) > before && task.done > 0 {
+            if task.done % of_region == 0 { waits.push(task.done) } else { overlaps += 1 }
+        }
+        before = reintegrations(&world);
+    }
+    assert!(waits.len() * 4 < overlaps, "{waits:?} of {regions} regions of {of_region} stripes, {overlaps}");
+}

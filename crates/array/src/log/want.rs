@@ -4,7 +4,7 @@
 use parlour_units::{Region, Slot};
 
 use crate::context::Context;
-use crate::log::{LoadState, Logs};
+use crate::log::{LoadState, Logs, RegionLog};
 use crate::signal::Signal;
 
 impl Logs {
@@ -30,9 +30,8 @@ impl Logs {
     /// reintegrated meanwhile, so that they do not wait.
     pub(crate) fn want_parity_after(&mut self, cx: &mut Context, region: Region) {
         let next = Region::new(region.get() + u32::from(cx.geometry.layout().groups()));
-        let log = self.regions.get(next);
-        let is_known = log.is_some_and(|log| log.load == LoadState::Known && !log.wanted);
-        if is_known && self.region_is_live(next) {
+        let is_due = |log: &RegionLog| log.load == LoadState::Known && !log.live.is_empty() && !log.wanted;
+        if self.regions.get(next).is_some_and(is_due) {
             self.want_parity(cx, next);
         }
     }

@@ -328,7 +328,7 @@ impl Assembly {
             let map = StoredBitmap::decode(block, self.superblock.array, regions)?;
             horizon.reaches(map.sequence).then_some((map.sequence, map))
         };
-        let newest = Newest::of(self.of_whole(bitmaps), decode);
+        let newest = self.newest(bitmaps, decode);
         let sequence = newest.sequence();
         let all = || Bits::full(regions);
         let unknown = || StoredBitmap { sequence, dirty: all(), resync: all(), out_of_sync: all() };
@@ -344,7 +344,7 @@ impl Assembly {
             let table = decode_table(block, self.superblock.array, regions);
             table.filter(|(sequence, table)| horizon.has_table(*sequence, table))
         };
-        let newest = Newest::of(self.of_whole(tables), decode);
+        let newest = self.newest(tables, decode);
         // If tables are written only when a session ends, a table of an earlier session does not
         // count.
         let sequence = newest.sequence();
@@ -352,15 +352,20 @@ impl Assembly {
         (newest.sure().filter(|_| counts), sequence)
     }
 
-    /// Selects the banks of active members. A member that is being rebuilt does not have all
-    /// metadata before it is whole.
-    pub(crate) fn of_whole<'a>(&self, by_slot: &'a [Banks]) -> impl Iterator<Item = &'a Banks> {
-        let table = &self.superblock.table;
-        by_slot
-            .iter()
-            .zip(table)
-            .filter(|(_, entry)| entry.state == EntryState::Active)
-            .map(|(banks, _)| banks)
+    /// The newest metadata in banks of members. One that is being rebuilt does not have all
+    /// metadata before it is whole. What it has counts as soon as its data does.
+    pub(crate) fn newest<T>(
+        &self,
+        by_slot: &[Banks],
+        decode: impl Fn(&[u8]) -> Option<(u64, T)>,
+    ) -> Newest<T> {
+        // (A journal device's frontier is no number of stripes, and it is whole before it counts.)
+        let members = usize::from(self.geometry.members());
+        let held = || by_slot.iter().zip(&self.superblock.table);
+        let whole = held().filter(|(_, entry)| entry.state == EntryState::Active);
+        let begun = |state| matches!(state, EntryState::Rebuilding { frontier: 1.., .. });
+        let others = held().take(members).filter(|(_, entry)| begun(entry.state));
+        Newest::of(whole.map(|(banks, _)| banks), others.map(|(banks, _)| banks), decode)
     }
 }
 

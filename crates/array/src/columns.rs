@@ -33,6 +33,15 @@ impl Columns {
         Columns { from: self.from.max(other.from), to: self.to.min(other.to) }
     }
 
+    /// The columns one `block` after the other.
+    ///
+    /// # Panics
+    /// If `block` is empty.
+    pub(crate) fn blocks(self, block: Sectors) -> impl Iterator<Item = Columns> {
+        let from = move |index: u64| self.from + block * index;
+        (0..self.length() / block).map(move |index| Columns::new(from(index), from(index + 1)))
+    }
+
     /// Whether `other` lies in `self`.
     pub fn contain(self, other: Columns) -> bool {
         self.from <= other.from && other.to <= self.to

@@ -254,7 +254,8 @@ pub(crate) enum Blind {
     Anew,
 }
 
-/// In a repair: whether the target itself was read. The access that failed may have been longer.
+/// In a repair: whether the target itself was read. The access that failed may have been longer. In
+/// a read: whether a block that could not be read is being read once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
     /// It was not read.
@@ -268,6 +269,13 @@ pub(crate) enum Probe {
 }
 
 impl Probe {
+    /// Something could not be read: whether it is to be read once more, before another is.
+    pub(crate) fn again(&mut self) -> bool {
+        let again = *self == Probe::NotYet;
+        *self = if again { Probe::Now } else { Probe::NotYet };
+        again
+    }
+
     /// Whether the target is being read.
     pub(crate) fn is_under_way(self) -> bool {
         matches!(self, Probe::Now | Probe::Written)

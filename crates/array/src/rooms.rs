@@ -240,6 +240,9 @@ impl Rooms {
             Signal::HostJobDone(host, result) => hosts.host_job_done(core, host, result),
             Signal::DurabilityIsShared(host) => hosts.share_durability(host),
             Signal::WriteInBlocks { host, window } => hosts.begin_blocks(core, host, window),
+            Signal::ReadInBlocks { host, window, units } => {
+                hosts.read_blocks(core, host, window, units);
+            }
             Signal::MaintenanceStripeEnded { purpose, stripe, result } => {
                 maintenance.stripe_ended(core, purpose, stripe, result);
             }

@@ -43,6 +43,8 @@ pub(crate) enum Signal {
     DurabilityIsShared(HostId),
     /// A host's write is to be done block by block in this window.
     WriteInBlocks { host: HostId, window: Window },
+    /// So is a host's read, as far as it is of `units`.
+    ReadInBlocks { host: HostId, window: Window, units: UnitSet },
     /// A job of rebuild, resync or scrub has ended.
     MaintenanceStripeEnded { purpose: Purpose, stripe: Stripe, result: Result<(), RequestError> },
     /// A stripe that a scrub has begun is not compared after all.

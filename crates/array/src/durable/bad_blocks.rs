@@ -14,7 +14,7 @@ use crate::effect::Class;
 use crate::exec::progress::Progress;
 use crate::exec::waiting::WaitList;
 use crate::format::bad_block_log::{BadBlockLog, Cause, Full};
-use crate::format::banks::{Banks, Newest, sequence_of_session};
+use crate::format::banks::{Banks, sequence_of_session};
 use crate::geometry::Geometry;
 use crate::ids::JobId;
 use crate::job::{Kind, Purpose};
@@ -50,7 +50,7 @@ impl BadBlocks {
             let list = BadBlockLog::decode(bytes, array, geometry.block());
             list.filter(|(sequence, _)| horizon.reaches(*sequence))
         };
-        let newest = Newest::of(assembly.of_whole(bad_block_logs), decode);
+        let newest = assembly.newest(bad_block_logs, decode);
         let mut versions = Versions::new(sequence_of_session(session_number, newest.sequence()));
         if newest.sequence() > 0 {
             // Perhaps only one member has the newest list.

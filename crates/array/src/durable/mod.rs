@@ -89,6 +89,11 @@ impl Durable {
         &mut self.bitmap
     }
 
+    /// Whether copies of a stripe in `region` may differ: reads of it must all use the same copy.
+    pub(crate) fn copies_may_differ(&self, cx: &Context, region: Region) -> bool {
+        cx.geometry.keeps_copies() && self.bitmap.needs_resync(region)
+    }
+
     /// The bad-block log.
     pub(crate) fn bad_blocks(&self) -> &BadBlocks {
         &self.bad_blocks

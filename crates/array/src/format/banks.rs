@@ -3,7 +3,8 @@
 //!
 //! A write counts when it is durable on all believed members. So the newest version on any one of
 //! them is new enough, if both its banks could be read. If a bank could not be read, the newest
-//! version may have been in that bank.
+//! version may have been in that bank. A member that fails is kept where data would be lost without
+//! it. Then a write counts though only members that are being rebuilt took it.
 
 /// Both banks of a member as read; `None` for a bank that cannot be read.
 pub type Banks = [Option<Vec<u8>>; 2];
@@ -17,13 +18,16 @@ pub(crate) struct Newest<T> {
 }
 
 impl<T> Newest<T> {
-    /// `decode` returns the sequence number and the content of a bank, if it is intact.
+    /// The newest version of those that `whole` members hold, and `others`, which may lack
+    /// versions. `decode` returns the sequence number and the content of a bank, if it is intact.
     pub(crate) fn of<'a>(
-        members: impl Iterator<Item = &'a Banks>,
+        whole: impl Iterator<Item = &'a Banks>,
+        others: impl Iterator<Item = &'a Banks>,
         decode: impl Fn(&[u8]) -> Option<(u64, T)>,
     ) -> Newest<T> {
         let mut newest = Newest { found: None, is_sure: false };
-        for banks in members {
+        let members = whole.map(|banks| (banks, true)).chain(others.map(|banks| (banks, false)));
+        for (banks, is_whole) in members {
             let all_read = banks.iter().all(Option::is_some);
             let mut holds_one = false;
             for (sequence, content) in banks.iter().flatten().filter_map(|bytes| decode(bytes)) {
@@ -32,7 +36,7 @@ impl<T> Newest<T> {
                     newest.found = Some((sequence, content));
                 }
             }
-            newest.is_sure |= all_read && holds_one;
+            newest.is_sure |= is_whole && all_read && holds_one;
         }
         newest
     }
@@ -65,7 +69,12 @@ mod tests {
     use super::*;
 
     fn newest(members: &[Banks]) -> Newest<u8> {
-        Newest::of(members.iter(), |bytes| (bytes[0] > 0).then(|| (u64::from(bytes[0]), bytes[1])))
+        newest_of(members, &[])
+    }
+
+    fn newest_of(whole: &[Banks], others: &[Banks]) -> Newest<u8> {
+        let decode = |bytes: &[u8]| (bytes[0] > 0).then(|| (u64::from(bytes[0]), bytes[1]));
+        Newest::of(whole.iter(), others.iter(), decode)
     }
 
     fn bank(sequence: u8, content: u8) -> Option<Vec<u8>> {
@@ -80,6 +89,16 @@ mod tests {
         assert_eq!(newest(&[torn]).sure(), Some(70));
         // No member needs it, but it is there.
         assert_eq!(newest(&[whole, [None, bank(8, 80)]]).sure(), Some(80));
+    }
+
+    #[test]
+    fn what_a_member_that_is_being_rebuilt_holds_counts_if_it_is_newer_and_makes_nothing_certain() {
+        let (whole, half) = ([bank(6, 60), bank(7, 70)], [bank(6, 60), None]);
+        let (older, newer) = ([bank(4, 40), bank(5, 50)], [bank(8, 80), bank(0, 0)]);
+        assert_eq!(newest_of(&[whole.clone()], &[older.clone()]).sure(), Some(70));
+        assert_eq!(newest_of(&[whole], &[newer]).sure(), Some(80));
+        assert_eq!(newest_of(&[half], &[older.clone()]).sure(), None);
+        assert_eq!(newest_of(&[], &[older]).sure(), None);
     }
 
     #[test]

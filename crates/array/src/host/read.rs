@@ -170,7 +170,7 @@ impl Hosts {
         // Until a region is resynced its copies may differ. All reads must use the copy that the
         // others will be rewritten from. While a job rewrites the stripe's copies, perhaps from one
         // that is lost meanwhile, none is read directly.
-        if core.durable.bitmap().needs_resync(layout.region_of(stripe).0) {
+        if core.durable.copies_may_differ(&core.cx, layout.region_of(stripe).0) {
             return copies.next().filter(|_| !core.cx.locks.is_exclusive(stripe));
         }
         let load = |unit: Unit| {
@@ -288,38 +288,46 @@ impl Hosts {
     ) {
         core.cx.jobs.end(id);
         core.stripes.cache_mut().read_ends(host);
-        let block = core.cx.geometry.block();
         let unreadable = failures.iter().flat_map(|failure| core.cx.unreadable_windows(failure));
         let unreadable: Vec<(Window, Unit)> = unreadable.collect();
         for (window, unit) in unreadable {
-            let Window { stripe, columns } = window;
-            let differ = core.cx.geometry.keeps_copies()
-                && core.durable.bitmap().needs_resync(core.cx.geometry.region_of(stripe).0);
-            if !differ {
-                self.start_read(core, host, window, UnitSet::of(unit));
-                continue;
-            }
-            // Copies that may differ are still read from the first one, except blocks that cannot
-            // be read there.
-            for index in 0..columns.length() / block {
-                let from = columns.from + block * index;
-                let columns = Columns::new(from, from + block);
-                self.start_read(core, host, Window { stripe, columns }, UnitSet::NONE);
+            let region = core.cx.geometry.region_of(window.stripe).0;
+            let unit = UnitSet::of(unit);
+            let computable = core.cx.roster.view(&core.cx.geometry, window.stripe).computable(unit) == unit;
+            match computable && !core.durable.copies_may_differ(&core.cx, region) {
+                true => self.start_read(core, host, window, unit, unit),
+                // Only blocks that the first copy cannot read may be read from another one. And
+                // where nothing is left to compute from, some blocks can perhaps be read.
+                false => self.read_blocks(core, host, window, unit),
             }
         }
         core.cx.signal(Signal::HostJobDone(host, Ok(())));
     }
 
-    /// Reads the part of a request that lies in a window, as if the units `without` could not be
-    /// read.
-    pub(super) fn start_read(&mut self, core: &mut Core, host: HostId, window: Window, without: UnitSet) {
+    /// Reads the part of a request that lies in `units` in a window block by block.
+    pub(crate) fn read_blocks(&mut self, core: &mut Core, host: HostId, window: Window, units: UnitSet) {
+        for columns in window.columns.blocks(core.cx.geometry.block()) {
+            self.start_read(core, host, Window { columns, ..window }, units, UnitSet::NONE);
+        }
+    }
+
+    /// Reads the part of a request that lies in `units` in a window, as if the units `without`
+    /// could not be read.
+    pub(super) fn start_read(
+        &mut self,
+        core: &mut Core,
+        host: HostId,
+        window: Window,
+        units: UnitSet,
+        without: UnitSet,
+    ) {
         let request = self.get(host).request;
         let mut found = Vec::new();
         pieces(core.cx.geometry.layout(), request.at, request.length, window, &mut found);
         self.cut_staged(host, &mut found);
         // With copies, any of them may be the one that was read.
         let copies = core.cx.geometry.keeps_copies();
-        found.retain(|piece| copies || without.has(piece.unit));
+        found.retain(|piece| copies || units.has(piece.unit));
         if found.is_empty() {
             return;
         }

@@ -2,7 +2,7 @@
 
 use crate::buffer::BufferId;
 use crate::code::UnitSet;
-use crate::columns::{Columns, Window};
+use crate::columns::Window;
 use crate::core::Core;
 use crate::effect::Class;
 use crate::host::state::{HostRequest, Hosts};
@@ -98,12 +98,8 @@ impl Hosts {
     /// A write's window is cut into blocks, each of which is written separately.
     pub(crate) fn begin_blocks(&mut self, core: &mut Core, host: HostId, window: Window) {
         let request = self.get(host).request;
-        let block = core.cx.geometry.block();
-        let columns = window.columns;
-        for index in 0..columns.length() / block {
-            let from = columns.from + block * index;
-            let window = Window { columns: Columns::new(from, from + block), ..window };
-            self.begin_window(core, host, request, window);
+        for columns in window.columns.blocks(core.cx.geometry.block()) {
+            self.begin_window(core, host, request, Window { columns, ..window });
         }
     }
 

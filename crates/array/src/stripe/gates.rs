@@ -215,8 +215,20 @@ impl Stripes {
             }
             Err(Lost) => {
                 cx.release_buffers(id);
-                Gate::Ends(Err(RequestError::Lost))
+                self.probe_gate(cx, durable, logs, id)
             }
+        }
+    }
+
+    /// What the job needs can neither be read nor computed. A repair reads its targets once more,
+    /// block by block: the access that failed may have been longer, or may succeed now.
+    fn probe_gate(&mut self, cx: &mut Context, durable: &mut Durable, logs: &mut Logs, id: JobId) -> Gate {
+        let StripeJob { purpose, window, targets, .. } = *cx.jobs.stripe(id);
+        let there = cx.roster.missing(&cx.geometry, window.stripe).and(targets).is_empty();
+        match purpose {
+            Purpose::Repair { parent } if self.halve_repair(cx, durable, logs, id, parent) => Gate::Ended,
+            Purpose::Repair { .. } if there && self.probe_target(cx, id) => Gate::Pass,
+            _ => Gate::Ends(Err(RequestError::Lost)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use parlour_units::{Sectors, Slot, Unit};
 
-use crate::columns::Columns;
+use crate::columns::{Columns, Window, hull};
 use crate::context::Context;
 use crate::durable::Durable;
 use crate::effect::Fault;
@@ -273,9 +273,7 @@ impl Stripes {
             // If there is another copy, it is read next, and both are rewritten from it.
             Purpose::Repair { .. } if self.repair_more(cx, id, failures) => self.replan(cx, id),
             Purpose::Repair { .. } => self.end_stripe(cx, durable, logs, id, Err(RequestError::Lost)),
-            Purpose::Read if !cx.may_repair() && self.repair_more(cx, id, failures) => {
-                self.replan(cx, id);
-            }
+            Purpose::Read if !cx.may_repair() && self.read_around(cx, durable, logs, id, failures) => {}
             _ => {
                 // The repair needs the stripe's lock.
                 self.let_go_of_stripe(cx, logs, id);
@@ -287,6 +285,40 @@ impl Stripes {
                 }
             }
         }
+    }
+
+    /// A read of an array that may repair nothing computes what it could not read as well. If not
+    /// enough is left for that, or if copies may differ, each of its blocks is read by itself. A
+    /// copy that may differ from the next one is read twice. Returns whether the read goes on in
+    /// one of these ways.
+    fn read_around(
+        &mut self,
+        cx: &mut Context,
+        durable: &mut Durable,
+        logs: &mut Logs,
+        id: JobId,
+        failures: &[FailedAccess],
+    ) -> bool {
+        let job = cx.jobs.stripe(id);
+        let (stripe, region, host, had) = (job.window.stripe, job.region, job.host, job.computed());
+        let columns = hull(&job.pieces).expect("a read reads something");
+        let units = job.pieces.iter().map(|piece| piece.unit).collect();
+        let long = columns.length() > cx.geometry.block();
+        let unread = had.or(cx.units_of(stripe, failures));
+        let enough = cx.roster.view(&cx.geometry, stripe).computable(unread) == unread;
+        let differ = durable.copies_may_differ(cx, region);
+        let alone = long && (differ || !enough);
+        let again = differ && !long && cx.jobs.stripe(id).probe.again();
+        if again || !alone && self.repair_more(cx, id, failures) {
+            self.replan(cx, id);
+            return true;
+        }
+        if long {
+            let host = host.expect("a host waits for it");
+            cx.signal(Signal::ReadInBlocks { host, window: Window { stripe, columns }, units });
+            self.end_stripe(cx, durable, logs, id, Ok(()));
+        }
+        long
     }
 
     /// Whether copies are left besides those that could not be read. If so, the job starts at the

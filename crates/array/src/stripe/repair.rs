@@ -54,7 +54,7 @@ impl Stripes {
         let job = cx.jobs.stripe(id);
         let (region, purpose) = (job.region, job.purpose);
         let Purpose::Repair { parent } = purpose else { return false };
-        if !cx.geometry.keeps_copies() || !durable.bitmap().needs_resync(region) {
+        if !durable.copies_may_differ(cx, region) {
             return false;
         }
         if self.halve_repair(cx, durable, logs, id, parent) {

@@ -1,7 +1,7 @@
 //! Members that die, are replaced, and are rebuilt.
 
 use parlour_array::*;
-use parlour_units::{Member, Sector, Slot};
+use parlour_units::{Member, Sector, Sectors, Slot};
 
 use super::{bad_sectors, is_write, logging, run_where, write_at_random};
 use crate::common::{Random, SEED, Setup, World, payload};
@@ -102,6 +102,34 @@ fn a_member_that_is_rebuilt_has_the_map_the_table_and_the_list() {
     let begins = |at: Sector, magic: &[u8]| joining.bytes[at.bytes() as usize..].starts_with(magic);
     for (kind, magic) in [b"PRLRDIRT", b"PRLRAPPL", b"PRLRLIST"].into_iter().enumerate() {
         assert!(slots.iter().any(|bank| begins(bank[kind], magic)), "none in {magic:?}");
+    }
+}
+
+/// Found by a seed: the only member that holds all data took neither the bitmap nor the write, and
+/// was kept. After a crash its copy and the one that was being rebuilt were both read.
+#[test]
+fn copies_that_a_kept_member_missed_are_not_read_in_turn_after_a_crash() {
+    let mut setup = Setup::named("raid1", 2);
+    setup.tuning.checkpoint = Sectors::new(64);
+    let mut w = World::new(&setup, SEED);
+    w.settle();
+    w.replace(1);
+    w.settle_until(|w| w.array.status().rebuild.is_some_and(|task| task.done > 100));
+    w.disk_at(0).dead = true;
+    let write = w.write(0, &payload(&mut Random(1), 16));
+    w.settle_until(|w| w.done.contains_key(&write));
+    assert_eq!(w.done.remove(&write).unwrap().0, Err(RequestError::Lost));
+    w.disk_at(0).dead = false;
+    w.pending.clear();
+    let mut w = w.crash(false).expect("both are there");
+    let first = w.read_now(0, 16).unwrap();
+    for _ in 0..8 {
+        assert!(w.read_now(0, 16).unwrap() == first);
+    }
+    w.settle();
+    assert_eq!(w.array.status().members[1].state, "active");
+    for _ in 0..8 {
+        assert!(w.read_now(0, 16).unwrap() == first);
     }
 }
 

@@ -162,6 +162,89 @@ fn blocks_that_can_be_read_are_not_computed_for_an_unreadable_neighbour() {
     }
 }
 
+/// Two units of a stripe cannot be read, in different blocks of the same 4 KiB.
+#[test]
+fn a_read_only_array_reads_each_block_that_it_can_compute() {
+    for name in ["raid1", "raid10", "raid5", "raid6", "parity-logging"] {
+        let setup = Setup::named(name, 4);
+        let mut w = World::new(&setup, SEED);
+        let bytes = payload(&mut Random(1), 600);
+        w.write_now(0, &bytes).unwrap();
+        w.settle();
+        w.stop();
+        let geometry = w.array.geometry().clone();
+        for unit in 0..geometry.layout().units().count() as u16 {
+            let location = geometry.layout().locate(Stripe::new(0), parlour_units::Unit::new(unit));
+            let at = (geometry.data_start() + location.at.from_start()).get();
+            w.disk_at(location.slot.get()).unreadable.insert(at + u64::from(unit));
+        }
+        let World { disks, random, .. } = w;
+        let all = vec![0, 1, 2, 3];
+        let mut w = World::try_open(&setup, disks, all, random, 50, false, true).map_err(|e| e.0).unwrap();
+        let before: Vec<u64> = w.disks.iter().map(|disk| disk.writes).collect();
+        assert!(w.read_now(0, 600).as_deref() == Ok(&bytes[..]), "{name}");
+        assert!(w.disks.iter().map(|disk| disk.writes).eq(before), "{name}: nothing is written");
+    }
+}
+
+/// Found by a seed: a short read of a member reached into two stripes, of which one was degraded.
+/// Its unit was called lost, though only that of the other could not be read.
+#[test]
+fn what_cannot_be_computed_is_read_once_more_before_it_is_called_lost() {
+    for (name, read_only) in
+        [("raid5", false), ("raid5", true), ("raid10", false), ("raid10", true), ("raid5-journal", false)]
+    {
+        let mut setup = Setup::named(name.trim_end_matches("-journal"), 4);
+        if name.ends_with("-journal") {
+            setup.consistency = organization::Consistency::Journal;
+        }
+        let mut w = World::new(&setup, SEED);
+        let bytes = payload(&mut Random(1), 600);
+        w.write_now(0, &bytes).unwrap();
+        w.settle();
+        w.array.fail(w.now, parlour_units::Slot::new(1)).unwrap();
+        w.settle();
+        w.stop();
+        let World { disks, random, .. } = w;
+        let all = vec![0, 2, 3];
+        let opened = World::try_open(&setup, disks, all, random, 50, false, read_only);
+        let mut w = opened.map_err(|e| e.0).unwrap();
+        w.settle();
+        let geometry = w.array.geometry().clone();
+        let location = geometry.layout().locate(Stripe::new(0), parlour_units::Unit::new(0));
+        let at = (geometry.data_start() + location.at.from_start()).get();
+        w.disk_at(location.slot.get()).stutters.insert(at + 3, 1);
+        assert!(w.read_now(0, 8).as_deref() == Ok(&bytes[..8 * 512]), "{name}, read-only {read_only}");
+        assert_eq!(w.disk_at(location.slot.get()).stutters[&(at + 3)], 0, "{name}: it was met");
+    }
+}
+
+/// Found by a seed: a read that waited for a resync, which then found no room, was answered from
+/// the second copy as a whole, and later reads from the first one but for a sector.
+#[test]
+fn reads_of_copies_that_differ_take_from_another_one_only_what_the_first_cannot_read() {
+    let mut setup = Setup::named("raid1", 2);
+    setup.zeroed = false;
+    let mut w = World::new(&setup, SEED);
+    let start = w.array.geometry().data_start().get();
+    for (slot, fill) in [(0, 1), (1, 2)] {
+        w.disk_at(slot).bytes[start as usize * 512..].fill(fill);
+    }
+    w.disk_at(1).full = true;
+    let resyncs = |effect: &Effect| matches!(effect.action, Action::Write { at, .. } if at.get() >= start);
+    while !w.pending.iter().any(resyncs) {
+        assert!(w.step(), "there is something to resync");
+    }
+    w.disk_at(0).unreadable.insert(start + 3);
+    let waits = w.read(0, 16);
+    w.settle();
+    let first = w.done.remove(&waits).unwrap().1;
+    let again = w.read_now(0, 16).unwrap();
+    let of_second = |bytes: &[u8]| bytes.chunks(512).map(|sector| sector[0] == 2).collect::<Vec<bool>>();
+    assert_eq!(of_second(&first), of_second(&again));
+    assert_eq!(w.array.mode(), Mode::ReadOnly, "the resync found no room");
+}
+
 /// A long read fails once; nothing is found unreadable when it is repeated.
 #[test]
 fn a_read_that_succeeds_in_parts_is_an_error_of_its_member_and_changes_nothing() {

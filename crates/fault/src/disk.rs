@@ -10,7 +10,9 @@ mod image;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use parlour_array::{Geometry, Identity, SUPERBLOCK, SUPERBLOCK_BYTES, Superblock, SuperblockError};
+use parlour_array::{
+    EntryState, Geometry, Identity, SUPERBLOCK, SUPERBLOCK_BYTES, Superblock, SuperblockError,
+};
 use parlour_codec::sector::SectorKey;
 use parlour_units::{Sector, Sectors};
 
@@ -58,6 +60,9 @@ pub(crate) struct Disk {
     lied: u64,
     /// Its next access fails because the system lacks a resource.
     starved: bool,
+    /// An access has failed for lack of a resource, and the array may not know its consequences
+    /// yet.
+    weakened: bool,
     /// The silent fault of the next write of a kind.
     silent: Option<Silent>,
     /// Sectors with wrong content, and the right content.
@@ -88,6 +93,7 @@ impl Disk {
             flushes: Flushes::Work,
             lied: 0,
             starved: false,
+            weakened: false,
             silent: None,
             tainted: BTreeMap::new(),
             newest: Default::default(),
@@ -128,6 +134,14 @@ impl Disk {
         let block = |at: Sector| self.try_read(at, SUPERBLOCK).unwrap_or_default();
         let [first, second] = Geometry::superblocks_at(self.length).map(block);
         Superblock::decode_copies(&first, &second)
+    }
+
+    /// Whether its own superblock says that it holds all data of its slot.
+    pub(crate) fn calls_itself_active(&self) -> bool {
+        self.superblock().is_ok_and(|superblock| {
+            let mut table = superblock.table.iter();
+            table.any(|entry| entry.member == superblock.member && entry.state == EntryState::Active)
+        })
     }
 
     /// A session has ended without it.
@@ -188,7 +202,8 @@ impl Disk {
 
     /// The array was closed. What would have happened to later accesses does not happen.
     pub(crate) fn begin_anew(&mut self) {
-        (self.mute, self.silent, self.starved) = (false, None, false);
+        (self.mute, self.silent) = (false, None);
+        (self.starved, self.weakened) = (false, false);
         self.flushes = Flushes::Work;
         self.slow = 1;
     }
@@ -203,7 +218,7 @@ impl Disk {
 
     /// The same, without reads that fail once.
     pub(crate) fn ails_in_writing(&self) -> bool {
-        self.starved || self.flushes != Flushes::Work || self.is_silently_wrong()
+        self.starved || self.weakened || self.flushes != Flushes::Work || self.is_silently_wrong()
     }
 
     /// A sector becomes unreadable until it is written.
@@ -253,7 +268,13 @@ impl Disk {
 
     /// Whether the system lacks a resource for this access.
     pub(crate) fn take_starvation(&mut self) -> bool {
+        self.weakened |= self.starved;
         std::mem::take(&mut self.starved)
+    }
+
+    /// The array has told what the lack of a resource means.
+    pub(crate) fn lack_is_known(&mut self) {
+        self.weakened = false;
     }
 
     /// It has no more space for data; nor for logs and metadata, if `everywhere`.
@@ -427,7 +448,7 @@ impl Disk {
 
     /// Flushes work again, and the system has what accesses need.
     pub(crate) fn repair_flushes(&mut self) {
-        (self.flushes, self.starved) = (Flushes::Work, false);
+        (self.flushes, self.starved, self.weakened) = (Flushes::Work, false, false);
         self.make_true();
     }
 

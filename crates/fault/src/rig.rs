@@ -150,6 +150,13 @@ impl<'a> Rig<'a> {
         members.filter_map(|member| self.world.disk_of(member)).collect()
     }
 
+    /// The disks that are being rebuilt.
+    pub(crate) fn rebuilding(&self) -> Vec<usize> {
+        let status = self.status();
+        let members = status.slots().filter(|member| member.state == "rebuilding");
+        members.filter_map(|member| self.world.disk_of(member.member?)).collect()
+    }
+
     /// The disk in each slot; none unless all members are present.
     pub(crate) fn disks_if_all_there(&self) -> Option<Vec<usize>> {
         let disk = |member: &MemberStatus| {

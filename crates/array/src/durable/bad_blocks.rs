@@ -151,6 +151,10 @@ impl BadBlocks {
         if version == cx.roster.listed().version() && stored == *cx.roster.listed().list() {
             self.written = version;
         }
+        if stored != self.stored {
+            // A member may be the last one, and unable to read a bank.
+            self.versions.repeat();
+        }
         self.stored = stored;
         (whole.then_some(self.versions.sequence()), self.waiters.take())
     }

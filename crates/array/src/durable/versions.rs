@@ -21,7 +21,7 @@ pub(crate) struct Versions {
     writing: bool,
     /// All members have a version of this session from this sequence number on.
     informed_from: u64,
-    /// A member that is being rebuilt has both banks from this sequence number on.
+    /// Both banks of a member that is being rebuilt are written from this sequence number on.
     both_from: u64,
 }
 
@@ -69,6 +69,12 @@ impl Versions {
     /// A member is to be rebuilt: two more versions are to be written, one to each bank.
     pub(super) fn inform_joining_member(&mut self) {
         self.both_from = self.sequence + 2;
+    }
+
+    /// The version that was written last is to be written once more, to the other bank, so that a
+    /// member that cannot read one bank has it.
+    pub(super) fn repeat(&mut self) {
+        self.both_from = self.both_from.max(self.sequence + 1);
     }
 
     /// Whether the first version of this session was not begun yet.

@@ -131,9 +131,11 @@ impl World {
             disks[index].bytes[at..at + length.bytes().as_usize()].to_vec()
         };
         let banks = |slot: &dyn Fn(usize) -> (Sector, Sectors)| -> Vec<Banks> {
-            let own = |index: &Option<usize>| {
-                [0, 1].map(|bank| index.map(|c| read(order[c], slot(bank).0, slot(bank).1)))
+            let bank_of = |disk: usize, (at, length): (Sector, Sectors)| {
+                disks[disk].can_read(at, length).then(|| read(disk, at, length))
             };
+            let own =
+                |index: &Option<usize>| [0, 1].map(|bank| index.and_then(|c| bank_of(order[c], slot(bank))));
             assembly.slots.iter().map(own).collect()
         };
         let bitmaps = banks(&|bank| (geometry.bitmap_at(bank), geometry.bitmap_length()));

@@ -37,6 +37,11 @@ impl Rig<'_> {
         (location.slot.get(), self.geometry.data_start() + location.at.from_start())
     }
 
+    /// Whether a unit's place is in spare room.
+    pub(crate) fn is_moved(&self, stripe: Stripe, unit: Unit) -> bool {
+        self.place(stripe, unit).0 != self.geometry.layout().locate(stripe, unit).slot.get()
+    }
+
     /// The location of a unit's column: disk and sector.
     pub(crate) fn column(&self, stripe: Stripe, unit: Unit, column: u64) -> Option<(usize, u64)> {
         let (slot, start) = self.place(stripe, unit);

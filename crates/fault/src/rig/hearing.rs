@@ -4,6 +4,7 @@ use parlour_array::{Event, FailureCause};
 use parlour_units::{Region, Slot};
 
 use super::Rig;
+use crate::disk::Disk;
 use crate::violation::Violation;
 
 impl Rig<'_> {
@@ -11,6 +12,10 @@ impl Rig<'_> {
     pub(crate) fn hear(&mut self, told: &Event) -> Result<(), Violation> {
         match told {
             Event::MemberFailed { slot, cause } => self.hear_of_failure(told, *slot, *cause),
+            Event::OutOfSpace { .. } => {
+                self.world.disks_mut().iter_mut().for_each(Disk::lack_is_known);
+                Ok(())
+            }
             Event::MemberKept { .. } => {
                 self.hosts.member_kept();
                 Ok(())

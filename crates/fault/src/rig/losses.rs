@@ -177,8 +177,11 @@ impl Rig<'_> {
         }
         // Where check units may not fit, only those that stand in for missing data are used.
         if self.is_unsynced() && self.geometry.fault_tolerance() > 1 && !self.geometry.keeps_copies() {
+            // (What is being moved into spare room is nowhere yet.)
+            let nowhere = |other: Unit| other == unit && self.is_moved(stripe, unit);
             let units = self.geometry.layout().units();
-            return units.filter(|other| self.is_unreadable(stripe, *other, column)).count() > 1;
+            let lacks = |other: &Unit| nowhere(*other) || self.is_unreadable(stripe, *other, column);
+            return units.filter(lacks).count() > 1;
         }
         // A check unit that can be read determines what stood on a member that is gone.
         let determines = check && !self.is_unreadable(stripe, unit, column);

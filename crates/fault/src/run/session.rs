@@ -113,7 +113,7 @@ impl Run<'_> {
         let gone = self.rig.gone().next().is_some();
         let uncopied = self.rig.is_not_copied() || self.rig.may_be_uncopied();
         self.rig.hosts.oracle_mut().crash(power, uncopied);
-        let standing = self.rig.standing();
+        let (standing, rebuilding) = (self.rig.standing(), self.rig.rebuilding());
         let cut_off = self.rig.cut_off_now();
         self.rig.defects.set_cut_off(cut_off);
         self.rig.memory_is_bounded()?;
@@ -123,11 +123,12 @@ impl Run<'_> {
         self.rig.defects.set_behind(gone);
         // A disk that was left out of an opening that was never recorded has missed nothing.
         self.returning = None;
-        // If only excluded members are left, they cannot know that they were excluded; nor does a
-        // new member whose first superblock the power cut took.
+        // If only excluded members are left, they cannot know that they were excluded; nor does one
+        // that came back, or a new member, whose first superblock since then the power cut took.
         let tells_nothing = |disk: &usize| {
-            let disk = &shelf.disks()[*disk];
-            disk.is_dead() || disk.superblock().is_err()
+            let (index, disk) = (disk, &shelf.disks()[*disk]);
+            let knows_nothing = rebuilding.contains(index) && disk.calls_itself_active();
+            disk.is_dead() || disk.superblock().is_err() || knows_nothing
         };
         self.lost |= self.rig.limits.beyond && standing.iter().all(tells_nothing);
         self.reopen(shelf, Return::All, uncopied)

@@ -1,7 +1,7 @@
 //! Sectors that cannot be read, or that have changed behind the array's back.
 
 use parlour_array::*;
-use parlour_units::{Sectors, Stripe};
+use parlour_units::{Sectors, Slot, Stripe};
 
 use crate::common::{Random, SEED, Setup, World, payload};
 
@@ -202,7 +202,7 @@ fn what_cannot_be_computed_is_read_once_more_before_it_is_called_lost() {
         let bytes = payload(&mut Random(1), 600);
         w.write_now(0, &bytes).unwrap();
         w.settle();
-        w.array.fail(w.now, parlour_units::Slot::new(1)).unwrap();
+        w.array.fail(w.now, Slot::new(1)).unwrap();
         w.settle();
         w.stop();
         let World { disks, random, .. } = w;
@@ -243,6 +243,34 @@ fn reads_of_copies_that_differ_take_from_another_one_only_what_the_first_cannot_
     let of_second = |bytes: &[u8]| bytes.chunks(512).map(|sector| sector[0] == 2).collect::<Vec<bool>>();
     assert_eq!(of_second(&first), of_second(&again));
     assert_eq!(w.array.mode(), Mode::ReadOnly, "the resync found no room");
+}
+
+/// Found by a seed: the last member could not read the newest bad-block log. By the older one it had
+/// been rebuilt completely.
+#[test]
+fn a_member_that_cannot_read_a_bank_still_knows_which_blocks_were_not_rebuilt() {
+    for bank in [0, 1] {
+        let setup = Setup::named("raid1", 2);
+        let mut w = World::new(&setup, SEED);
+        let geometry = w.array.geometry().clone();
+        let last = w.capacity() - 8;
+        w.write_now(last - 8, &payload(&mut Random(1), 16)).unwrap();
+        w.settle();
+        w.array.fail(w.now, Slot::new(1)).unwrap();
+        w.settle();
+        w.disk_at(0).unreadable.insert(geometry.data_start().get() + last + 3);
+        w.replace(1);
+        w.settle();
+        assert_eq!(w.array.status().members[1].state, "active");
+        let rebuilt = w.numbers[w.array.member_at(Slot::new(1)).unwrap().as_usize()];
+        let World { mut disks, random, .. } = w;
+        let list = geometry.bad_block_log_at(bank).unwrap().0.get();
+        disks[rebuilt].unreadable.insert(list);
+        let opened = World::open(&setup, disks, vec![rebuilt], random, 50, true);
+        let mut w = opened.expect("the rebuilt member holds all else");
+        assert!(w.read_now(last, 8) == Err(RequestError::Lost), "bank {bank}");
+        w.read_now(last - 8, 8).expect("nothing else is lost");
+    }
 }
 
 /// A long read fails once; nothing is found unreadable when it is repeated.

@@ -218,7 +218,7 @@ impl Disk {
 
     /// The same, without reads that fail once.
     pub(crate) fn ails_in_writing(&self) -> bool {
-        self.starved || self.weakened || self.flushes != Flushes::Work || self.is_silently_wrong()
+        self.is_starved() || self.flushes != Flushes::Work || self.is_silently_wrong()
     }
 
     /// A sector becomes unreadable until it is written.
@@ -270,6 +270,11 @@ impl Disk {
     pub(crate) fn take_starvation(&mut self) -> bool {
         self.weakened |= self.starved;
         std::mem::take(&mut self.starved)
+    }
+
+    /// Whether the system lacks a resource, and the array has not told what that means.
+    pub(crate) fn is_starved(&self) -> bool {
+        self.starved || self.weakened
     }
 
     /// The array has told what the lack of a resource means.

@@ -186,7 +186,8 @@ impl Logs {
         let exposed = self.last_exposed(cx, durable);
         let commits = &mut self.commits;
         let Some(last) = commits.unwanted() else { return false };
-        if !commits.flushing && commits.wants_flush() && !durable.barrier() {
+        let frees = commits.is_waited_for() || durable.flushes_hold(cx);
+        if !commits.flushing && commits.wants_flush() && frees && !durable.barrier() {
             self.start_commit_flush(cx);
             return true;
         }

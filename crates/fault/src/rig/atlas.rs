@@ -100,8 +100,9 @@ impl Rig<'_> {
     fn can_do_without(&self, slot: u16) -> bool {
         let weak = self.weak_peers(slot).count();
         // A copy is complete by itself. With the journal, records are redone after a crash, so the
-        // lost member leaves no region unsynced.
-        let synced = self.geometry.keeps_copies() || !self.is_unsynced();
+        // lost member leaves no region unsynced. (A write that finds no memory does.)
+        let starves = self.world.disks().iter().any(Disk::is_starved);
+        let synced = self.geometry.keeps_copies() || !self.is_unsynced() && !starves;
         let of_domain = |other: u16| self.geometry.share_a_domain(Slot::new(slot), Slot::new(other));
         (weak < usize::from(self.geometry.fault_tolerance()) || self.weak_peers(slot).all(of_domain))
             && self.is_redundant()

@@ -400,13 +400,13 @@ impl CommitLogs {
         ring.map_or(0, Lanes::highest)
     }
 
-    /// Forgets entries that no longer count. Returns whether there were any. Acknowledged writes
-    /// are forgotten only if flushes `hold`: if they are of all members, and believed after a
-    /// crash.
+    /// Forgets entries that no longer count. Returns whether there were any. They are forgotten
+    /// only if flushes `hold`: if they are of all members, and believed after a crash. (If jobs
+    /// wait for space, records are forgotten all the same, and acknowledged writes are not.)
     pub(in crate::log) fn release(&mut self, hold: impl Fn() -> bool) -> bool {
-        let complete = self.complete;
+        let (complete, waits) = (self.complete, self.is_waited_for());
         let streams = self.log().all_mut().iter_mut().zip(CommitPart::ALL);
-        let forgotten = streams.filter(|(_, part)| *part != CommitPart::Writes || hold());
+        let forgotten = streams.filter(|(_, part)| hold() || waits && *part != CommitPart::Writes);
         forgotten.fold(false, |any, (stream, _)| stream.lanes.release(complete) | any)
     }
 

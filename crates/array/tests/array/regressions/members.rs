@@ -1,7 +1,7 @@
 //! Members that die, are replaced, and are rebuilt.
 
 use parlour_array::*;
-use parlour_units::{Member, Sector, Sectors, Slot};
+use parlour_units::{Member, Sector, Sectors, Slot, Stripe, Unit};
 
 use super::{bad_sectors, is_write, logging, run_where, write_at_random};
 use crate::common::{Random, SEED, Setup, World, payload};
@@ -131,6 +131,34 @@ fn copies_that_a_kept_member_missed_are_not_read_in_turn_after_a_crash() {
     for _ in 0..8 {
         assert!(w.read_now(0, 16).unwrap() == first);
     }
+}
+
+/// Found by a seed: a member that had to be kept could not be flushed. The next flush of all members
+/// passed it by, and records were forgotten that it still needed after the crash.
+#[test]
+fn records_are_not_forgotten_while_a_kept_member_has_not_flushed() {
+    let mut setup = Setup::named("raid5", 4);
+    setup.consistency = organization::Consistency::Journal;
+    (setup.tuning.maintenance_depth, setup.tuning.maintenance_depth_busy) = (0, 0);
+    let mut w = World::new(&setup, SEED);
+    w.settle();
+    w.all_volatile();
+    let stripe = w.array.geometry().layout().stripe_data().get();
+    let mut bytes = payload(&mut Random(1), stripe);
+    w.write_now(0, &bytes).unwrap();
+    w.do_now(Operation::Flush, 0, 0, None).0.unwrap();
+    let new = payload(&mut Random(2), 8);
+    w.write_now(0, &new).unwrap();
+    bytes[..8 * 512].copy_from_slice(&new);
+    let slot = w.array.geometry().layout().locate(Stripe::new(0), Unit::new(0)).slot.get();
+    w.disk_at(slot).flush_fails = true;
+    w.replace((slot + 1) % 4);
+    w.settle();
+    w.disk_at(slot).flush_fails = false;
+    w.lose_what_is_not_flushed();
+    let mut w = w.reopen(true).expect("three members are there");
+    w.settle();
+    assert!(w.read_now(0, stripe).unwrap() == bytes);
 }
 
 /// A spare takes the slot before the driver hears of the failure: the failed member was taken for

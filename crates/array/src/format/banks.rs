@@ -93,12 +93,12 @@ mod tests {
 
     #[test]
     fn what_a_member_that_is_being_rebuilt_holds_counts_if_it_is_newer_and_makes_nothing_certain() {
-        let (whole, half) = ([bank(6, 60), bank(7, 70)], [bank(6, 60), None]);
-        let (older, newer) = ([bank(4, 40), bank(5, 50)], [bank(8, 80), bank(0, 0)]);
-        assert_eq!(newest_of(&[whole.clone()], &[older.clone()]).sure(), Some(70));
-        assert_eq!(newest_of(&[whole], &[newer]).sure(), Some(80));
-        assert_eq!(newest_of(&[half], &[older.clone()]).sure(), None);
-        assert_eq!(newest_of(&[], &[older]).sure(), None);
+        let (whole, half) = ([[bank(6, 60), bank(7, 70)]], [[bank(6, 60), None]]);
+        let (older, newer) = ([[bank(4, 40), bank(5, 50)]], [[bank(8, 80), bank(0, 0)]]);
+        assert_eq!(newest_of(&whole, &older).sure(), Some(70));
+        assert_eq!(newest_of(&whole, &newer).sure(), Some(80));
+        assert_eq!(newest_of(&half, &older).sure(), None);
+        assert_eq!(newest_of(&[], &older).sure(), None);
     }
 
     #[test]

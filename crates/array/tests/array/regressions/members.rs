@@ -133,8 +133,8 @@ fn copies_that_a_kept_member_missed_are_not_read_in_turn_after_a_crash() {
     }
 }
 
-/// Found by a seed: a member that had to be kept could not be flushed. The next flush of all members
-/// passed it by, and records were forgotten that it still needed after the crash.
+/// Found by a seed: a member that had to be kept could not be flushed. The next flush of all
+/// members passed it by, and records were forgotten that it still needed after the crash.
 #[test]
 fn records_are_not_forgotten_while_a_kept_member_has_not_flushed() {
     let mut setup = Setup::named("raid5", 4);

@@ -245,8 +245,8 @@ fn reads_of_copies_that_differ_take_from_another_one_only_what_the_first_cannot_
     assert_eq!(w.array.mode(), Mode::ReadOnly, "the resync found no room");
 }
 
-/// Found by a seed: the last member could not read the newest bad-block log. By the older one it had
-/// been rebuilt completely.
+/// Found by a seed: the last member could not read the newest bad-block log. By the older one it
+/// had been rebuilt completely.
 #[test]
 fn a_member_that_cannot_read_a_bank_still_knows_which_blocks_were_not_rebuilt() {
     for bank in [0, 1] {

@@ -309,6 +309,11 @@ impl Member {
         }
     }
 
+    /// The number of its units that serve accesses at the same time.
+    pub(crate) fn units(&self) -> usize {
+        self.serving.len()
+    }
+
     /// A unit has completed its access. Returns the access.
     pub(crate) fn done(&mut self, now: Instant, unit: u16) -> Serving {
         let done = self.serving[usize::from(unit)].take().expect("a unit that is done has served something");

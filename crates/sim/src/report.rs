@@ -6,7 +6,7 @@ use parlour_workload::task::Kind;
 
 use crate::history::History;
 use crate::log_tally::LogTally;
-use crate::member::Tally;
+use crate::member::{Member, Tally};
 use crate::paths::{Station, StationTally};
 use crate::statistics::{BatchMeans, Estimate, Moments, Rates, Times};
 
@@ -114,7 +114,7 @@ pub struct Tasks {
 pub struct MemberReport {
     /// Completed accesses.
     pub accesses: u64,
-    /// The fraction of time in which it was busy; of several units, the sum.
+    /// The fraction of time in which it was busy, averaged over its units that serve accesses.
     pub utilization: f64,
     /// The time average of waiting accesses.
     pub waiting: f64,
@@ -197,7 +197,8 @@ impl StationReport {
 }
 
 impl MemberReport {
-    pub(crate) fn new(before: Tally, after: Tally, span: Duration) -> MemberReport {
+    pub(crate) fn new(before: Tally, member: &Member, span: Duration) -> MemberReport {
+        let after = member.tally();
         let (accesses, span) = (after.accesses - before.accesses, span.as_secs_f64().max(1e-9));
         let each = |time: Duration| time.as_secs_f64() / accesses.max(1) as f64;
         let (busy, queued) = (after.busy - before.busy, after.queued - before.queued);
@@ -209,7 +210,7 @@ impl MemberReport {
         };
         MemberReport {
             accesses,
-            utilization: busy.as_secs_f64() / span,
+            utilization: busy.as_secs_f64() / span / member.units() as f64,
             waiting: queued.as_secs_f64() / span,
             split: Split {
                 queue: each(queued),

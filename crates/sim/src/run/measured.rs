@@ -104,9 +104,7 @@ impl Measured {
             together: all.map(|all| all.finish(now)),
             sources,
             under_way: area as f64 / span.nanoseconds().max(1) as f64,
-            members: members
-                .map(|(before, member)| MemberReport::new(*before, member.tally(), span))
-                .collect(),
+            members: members.map(|(before, member)| MemberReport::new(*before, member, span)).collect(),
             stations: stations.map(|(before, station)| StationReport::new(*before, station, span)).collect(),
             logs: world.log_tally().zip(before.logs).map(|(now, then)| now.since(then)),
             lost,

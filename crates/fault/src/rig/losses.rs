@@ -52,6 +52,9 @@ impl Rig<'_> {
             return true;
         }
         let gone = if self.limits.beyond { self.gone().count() } else { 0 };
+        if (ask.is_durable() || ask.changes()) && self.journal_is_gone() {
+            return true;
+        }
         if !defects.has_read_errors() && !defects.gave_up_any() && gone == 0 {
             return false;
         }
@@ -81,6 +84,14 @@ impl Rig<'_> {
             let refused = ask.changes() && gone > tolerance && layout.units().any(kept);
             missing > tolerance || unsure && missing > 0 || refused
         })
+    }
+
+    /// Whether as many journal devices are gone as an entry has copies. Then one had to be kept, and
+    /// what needs an entry may be refused.
+    fn journal_is_gone(&self) -> bool {
+        let members = self.geometry.members();
+        let gone = self.gone_of_all().filter(|slot| *slot >= members).count();
+        self.limits.beyond && gone > 0 && gone >= usize::from(self.geometry.journal_copies())
     }
 
     /// The array has added blocks to its bad-block log. Checks that they are unrecoverable.
@@ -175,8 +186,13 @@ impl Rig<'_> {
         if check && self.beside(unit).any(|other| self.is_doubtful(stripe, other, column)) {
             return true;
         }
-        // Where check units may not fit, only those that stand in for missing data are used.
-        if self.is_unsynced() && self.geometry.fault_tolerance() > 1 && !self.geometry.keeps_copies() {
+        // Where check units may not fit, none stands in for what is in a spare place, unreadable.
+        let unsynced = self.is_unsynced() && !self.geometry.keeps_copies();
+        if unsynced && self.spare_fails(stripe, unit, column) {
+            return true;
+        }
+        // Only those are used that stand in for missing data.
+        if unsynced && self.geometry.fault_tolerance() > 1 {
             // (What is being moved into spare room is nowhere yet.)
             let nowhere = |other: Unit| other == unit && self.is_moved(stripe, unit);
             let units = self.geometry.layout().units();
@@ -216,6 +232,19 @@ impl Rig<'_> {
     /// Whether a unit cannot be read at this column, or could not be read before.
     fn is_unreadable(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
         self.is_gone(self.place(stripe, unit).0) || self.is_unread(stripe, unit, column)
+    }
+
+    /// Whether a unit's member is not whole, and the spare place that may hold the unit instead
+    /// cannot be read at this column.
+    fn spare_fails(&self, stripe: Stripe, unit: Unit, column: Sectors) -> bool {
+        let (layout, block) = (self.geometry.layout(), self.geometry.block());
+        let fails = |index: u16| {
+            let spare = layout.spare(stripe, index);
+            let at = self.geometry.data_start() + spare.at.from_start() + column.round_down(block);
+            let sectors = at.get()..(at + block).get();
+            self.defects.has_read_errors_in(self.disk_at(spare.slot.get()), &sectors)
+        };
+        self.is_gone(layout.locate(stripe, unit).slot.get()) && (0..layout.spares()).any(fails)
     }
 
     /// Whether a member that is there, or is being rebuilt, cannot read a unit at this column, or

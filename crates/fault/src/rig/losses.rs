@@ -86,8 +86,8 @@ impl Rig<'_> {
         })
     }
 
-    /// Whether as many journal devices are gone as an entry has copies. Then one had to be kept, and
-    /// what needs an entry may be refused.
+    /// Whether as many journal devices are gone as an entry has copies. Then one had to be kept,
+    /// and what needs an entry may be refused.
     fn journal_is_gone(&self) -> bool {
         let members = self.geometry.members();
         let gone = self.gone_of_all().filter(|slot| *slot >= members).count();
